@@ -49,6 +49,7 @@ def _check(urls, sums, archives):
             fail(("btf.toolchain: sha256 has several platforms, so the URL {} needs " +
                   "{{platform}}").format(url))
 
+# Rule: tools of a release, for workspaces that take it from a registry.
 def _btf_impl(ctx):
     # The root module chooses the tools. The repositories btf_toolchains and btf_kbuild must always
     # exist: MODULE.bazel registers the toolchains, and kbuild_tree uses btf_kbuild.

@@ -20,6 +20,7 @@ def _same_settings_impl(_settings, _attr):
 
 # This transition makes the same actions build the tools, whatever a flag or a transition sets for
 # the targets.
+# Rule: tools: built by the same actions for all settings.
 _same_settings = transition(
     implementation = _same_settings_impl,
     inputs = [],

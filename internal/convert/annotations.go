@@ -66,6 +66,7 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 }
 
 // typeTags returns the type tags of a pointer, in the order that they have in BTF.
+// Rule: type tags in the DWARF. Source: pahole dwarf_loader.c die__create_new_btf_type_tag_type.
 func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	if !u.c.in.has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
@@ -75,6 +76,8 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 
 // declTags adds a DECL_TAG for each annotation of e. target is the tagged type; index is the index
 // of the tagged member or parameter, or -1 for the whole type. The caller has locked the graph.
+// Rule: declaration tags in the DWARF. Source: pahole dwarf_loader.c add_tag_annotation,
+// add_gnu_annotation_chain.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.in.has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil

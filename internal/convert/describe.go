@@ -49,6 +49,7 @@ func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) {
 }
 
 // refTo resolves the reference in attribute a of the entry at offset die.
+// Rule: references to DIEs, also in other units and files.
 func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	v := a.Val
 	switch a.Class {
@@ -94,6 +95,7 @@ func (u *unit) nameAndType(e *dwarf.DIE) (n name, t typeRef, err error) {
 	return n, t, err
 }
 
+// Rule: type of a DIE. Source: pahole btf_encoder__encode_tag; dwarf_loader.c __die__process_tag.
 func (u *unit) describe(off uint32) (desc, error) {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {
@@ -149,6 +151,7 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 // type is encoded as a pointer to void, because the sizes and alignments are equal. Compilers name
 // it "decltype(nullptr)" (DWARF 5, 5.2), except that gcc names it "typeof (nullptr)" in C. Other
 // unspecified types are void.
+// Rule: nullptr: its type is a pointer to void. Source: pahole writes void.
 func (u *unit) isNullPointer(e *dwarf.DIE) (bool, error) {
 	n, err := u.r.String(e, dwarf.Name)
 	return bytes.Contains(n, []byte("nullptr")), err
@@ -161,6 +164,7 @@ const (
 	encSigned, encBool                     = 1, 4
 )
 
+// Rule: base types. Source: pahole btf_encoder__add_base_type.
 func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 	if d.name, err = u.name(e, dwarf.Name); err != nil {
 		return d, err
@@ -297,6 +301,7 @@ func (d *desc) overflows() bool {
 // size is computed, and for a struct with a member that begins beyond the size in the DWARF. If a
 // member begins within that size but ends beyond it, the size is kept, and btfdedup verify reports
 // the struct. (For Rust, cut removes such members.)
+// Rule: size of a struct that its members exceed.
 func (d *desc) extend() error {
 	for i := range d.elems {
 		end, err := d.end(&d.elems[i])
@@ -351,6 +356,7 @@ func (d *desc) end(m *elem) (uint64, error) {
 // maxChain bounds the length of chains of references, such as abstract origins.
 const maxChain = 64
 
+// Rule: arrays and their index types. Source: pahole btf_encoder__add_array; array_type__nelems.
 func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	d.kind = types.KindArray
 	if d.ref, err = u.ref(e, dwarf.Type); err != nil {

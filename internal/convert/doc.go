@@ -63,4 +63,5 @@
 //
 // The object contains no address, line or producer, and only the base name of the source file's
 // path.
+// Rule: BTF object: what it leaves out, so that edits of function bodies don't change it.
 package convert

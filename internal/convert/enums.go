@@ -15,6 +15,8 @@ import (
 //
 // DWARF 2 doesn't say whether an enum is signed. There, pahole's rules apply: an enum of up to 4
 // bytes is signed if it has a negative value in a signed form; a wider enum is unsigned.
+// Rule: ENUM64, and large enums without the feature enum64. Source: pahole btf_encoder__add_enum,
+// btf_encoder__add_enum_val.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {
@@ -71,6 +73,7 @@ func blockConst(b []byte, order binary.ByteOrder) uint64 {
 }
 
 // enumSign reports whether the enum's underlying type is signed, and whether that is known.
+// Rule: signed enums. Source: pahole btf_encoder__add_enum_type.
 func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 	t, err := u.ref(e, dwarf.Type)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 //   - with link-time optimization, a unit may refer to entries of another unit.
 //
 // All these parts belong to the unit's environment, as if they were in the unit itself.
+// Rule: entries in other units: type units, LTO, dwz.
 
 func (u *unit) visitImport(e dwarf.Head) error {
 	t, err := u.refTo(e.Off, u.r.Value(e, dwarf.Import))
@@ -33,6 +34,7 @@ func (env *environment) importUnit(u *unit) {
 	}
 }
 
+// Rule: partial units of dwz. Source: pahole dwarf_loader.c die__process.
 func (c *converter) takeImports() error {
 	for len(c.env.imports) > 0 {
 		last := len(c.env.imports) - 1

@@ -19,6 +19,8 @@ const inlined = 1
 // caller starts or stops inlining it.
 //
 // visitFunction returns the same values as visit.
+// Rule: functions: which are candidates. Source: pahole btf_encoder__encode_cu,
+// btf_encoder__save_func.
 func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) {
 	if k.Has(dwarf.Declaration) {
 		return true, 0, nil
@@ -103,6 +105,7 @@ func (u *unit) visitNameless() error {
 
 // visitCodeless adds the functions without code, except for abstract origins of functions with
 // code. It skips Rust functions, because their symbols don't have the names in the source.
+// Rule: functions without code, also of Rust.
 func (u *unit) visitCodeless() error {
 	if u.isRust() {
 		return nil
@@ -256,6 +259,7 @@ func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 
 // addRenamed adds a function under the name of its symbol, so that the link can find out whether
 // the unit was linked.
+// Rule: functions whose symbol has a different name (__pi_, __kvm_nvhe_).
 func (u *unit) addRenamed(e *dwarf.DIE, proto prototype) {
 	addr, _, _ := u.entry(e)
 	if name := u.c.in.symbols.nameAt(addr); name != "" {

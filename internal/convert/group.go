@@ -13,6 +13,7 @@ type group struct {
 }
 
 // findGroups returns the units that are next to a unit of the same group.
+// Rule: units that are converted together (LTO).
 func findGroups(units []*dwarf.Unit) map[*dwarf.Unit]bool {
 	grouped := make(map[*dwarf.Unit]bool)
 	for i := 1; i < len(units); i++ {

@@ -8,6 +8,7 @@ import (
 )
 
 // excluded reports whether the unit with this root entry is left out because of its language.
+// Rule: languages left out: which units.
 func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }

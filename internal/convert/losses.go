@@ -36,6 +36,7 @@ var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 const classFakeInt dwarf.Class = 0xff
 
 // fakeInt describes the INT that represents the base type e, which INT can't express.
+// Rule: base types that INT can't express.
 func (u *unit) fakeInt(e *dwarf.DIE, encoding uint32, size uint64) (desc, error) {
 	text, err := u.r.String(e, dwarf.Name)
 	l := &u.c.out.losses

@@ -14,6 +14,7 @@ import (
 // them, as rustc does, d has them in the order of their offsets, which the kernel requires
 // (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every val has the
 // bit size in bits 24 to 31 (0: not a bitfield), and the bit offset in bits 0 to 23.
+// Rule: members of structs and unions, kind_flag. Source: pahole btf_encoder__add_struct_type.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.scratch.elems)
 	var c dwarf.DIE
@@ -45,6 +46,8 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 }
 
 // member appends one member. The low half of val is the bit offset, the high half the bit size.
+// Rule: bit-fields (bitfields), offsets of members. Source: pahole dwarf_loader.c
+// class_member__new, class_member__dwarf_recode_bitfield.
 func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // read now: c is reused
 	var err error

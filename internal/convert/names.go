@@ -34,6 +34,7 @@ func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 
 // identifier reads attribute s of e as the name of a type, member, enumerator or parameter. The
 // kernel requires such a name to be an identifier.
+// Rule: names that the kernel refuses. In DWARF.
 func (u *unit) identifier(e *dwarf.DIE, s dwarf.Attr) (name, error) {
 	n, err := u.name(e, s)
 	if err != nil || !n.odd {

@@ -13,6 +13,7 @@ import (
 // origin is unknown, because the linker keeps only one of several equal type units.
 
 // walkOrphans adds the declarations in the orphans that belong to the compilation unit.
+// Rule: type units to which nothing refers.
 func (c *converter) walkOrphans() error {
 	d := c.main.r.D
 	var own []*dwarf.Unit
@@ -80,6 +81,7 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 // refer, because it hashes only the names of these types (DWARF 5, 7.32). The linker keeps one type
 // unit per signature, so the references of a unit may lead to another unit's definition. In C
 // source, a unit can define a tag several times only in different blocks.
+// Rule: type units: the warning that the linker kept another unit's.
 func (c *converter) noteSignatures(number int) {
 	if c.single || !c.in.d.HasTypeUnits() || !c.main.r.IsC() {
 		return

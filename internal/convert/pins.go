@@ -54,6 +54,7 @@ func (c *converter) newPinReader() *pinReader {
 // readPinned reads unit h again with pins, because h defines a tag in several ways. A unit that is
 // imported is read once for all importers in which its references lead to the same definitions.
 // The units of a group share a pinReader, too.
+// Rule: several definitions of a tag in one unit. Source: libbpf keeps their ids.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	var p *pinReader
 	g := &c.neighbours.group

@@ -52,6 +52,8 @@ func (t typeRef) place() int32 {
 
 // reach adds the tags and typedefs of other units that this unit uses. A unit uses what its
 // references lead to, directly or through other types, including pointers and members.
+// Rule: entries in other units: type units, LTO, dwz. Source: pahole dwarf_loader.c
+// cus__merge_and_process_cu, __cus__load_debug_types.
 func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil

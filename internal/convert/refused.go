@@ -8,10 +8,13 @@ import (
 // The functions in this file refuse types that the kernel refuses (kernel/bpf/btf.c, the functions
 // check_meta and resolve of each kind) and that no C compiler writes. A type is checked when it is
 // added to the graph, so repeated types are checked once.
+// Rule: types that the kernel refuses. grammar_test.go tests them. Source: kernel
+// btf_struct_check_meta, btf_array_check_meta.
 
 // checkModifiers refuses the type at offset off if it starts a chain of more than btf.MaxModifiers
 // modifiers. Such a type is a modifier itself, or has type tags. ref is the first of these tags. If
 // there are none, ref is the type that the DIE at off refers to.
+// Rule: longest chain of modifiers. In DWARF.
 func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	modifier := btf.Kind(d.kind).IsModifier()
 	if !modifier && len(d.tags) == 0 {

@@ -65,6 +65,8 @@ func (s *sites) begin() {
 
 // visitSites reads the sites in a function with code. Unless it returns nil, it has read all of the
 // function, and returns what Body would return, except that Declares may be set without need.
+// Rule: sites of inlined functions: where they are. Source: pahole's branch next; resolve_btfids of
+// Linux 7.4.
 func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 	s := u.c.sites
 	if !e.Children {

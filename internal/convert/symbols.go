@@ -60,6 +60,7 @@ func (m *mark) part() bool { return facts.IsPart(m.suffixed) }
 //
 // For code that isn't in the file, linkers write certain addresses (elf.File.Tombstone). A symbol
 // with a different name at such an address is ignored, unless the file has code there.
+// Rule: symbols at a function's address, clones' names.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	some, named, exact, prefixed := false, false, false, false
 	plain := bytes.IndexByte(name, '.') < 0

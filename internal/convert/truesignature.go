@@ -20,6 +20,7 @@ type signature struct {
 
 // trueSignature finds out which parameters e's code really takes. resolveFunction has set f from e;
 // v is the verdict on e's parameters; clone is set if f's symbol is that of a clone.
+// Rule: true_signature. Source: pahole btf_encoder__add_true_signature.
 func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	clone bool) (s signature, err error) {
 	if !clone && !f.nocall {

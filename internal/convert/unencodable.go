@@ -17,6 +17,7 @@ func isUnencodable(err error) bool {
 }
 
 // unencodable returns an error that says what BTF can't express in the entry at offset off.
+// Rule: what BTF can't express. Source: pahole dwarf_loader.c __tag__print_not_supported.
 func (u *unit) unencodable(off uint32, format string, args ...any) error {
 	root := &u.c.main.r.Root
 	file, _ := u.c.main.r.String(root, dwarf.Name)

@@ -126,6 +126,7 @@ const (
 	otherSection
 )
 
+// Rule: variables that are not per-CPU, in a BTF object.
 func (c *converter) sectionOf(addr uint64) section {
 	s, f := c.scratch.lastSection, c.in.d.File
 	if s == nil || !s.Contains(addr) {

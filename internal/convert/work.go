@@ -35,6 +35,7 @@ type failure struct {
 // threads do depends on their timing, because a thread may repeat what another has done. So if the
 // threads don't stay far below the budget, one thread converts the units again, and only that run
 // decides whether the file exceeds the budget.
+// Rule: damaged or hostile DWARF: how much work and memory it may cost. Independent of threads.
 func convertUnits(in input) (*work, error) {
 	try := func(opt Options, budget dwarf.Budget) (*work, error) {
 		in.opt = &opt

@@ -16,6 +16,8 @@ import (
 //     A tag is looked up in the same way when the module is loaded.
 //   - If they have none, a forward declaration is enough, unless another type embeds the type, or
 //     it is the type of a parameter or of a result.
+//
+// Rule: sites of inlined functions: structs that are only declared on a distilled base.
 func declare(o *object.Object, on base.Base, b *btf.Blob) *object.Object {
 	d := declarer{g: o.Graph, on: on, b: b, tags: map[types.Hash]*declaredTag{},
 		seen: make([]bool, len(o.Graph.Nodes)), complete: make([]bool, len(o.Graph.Nodes))}

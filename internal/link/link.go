@@ -260,6 +260,7 @@ func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
 
 // checkTarget returns an error if the target of the facts or the base differs from that of the
 // units, as far as both are known.
+// Rule: target: facts, units and bases must agree. When they are linked.
 func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
 	units.Order = order
 	if units.Machine == 0 {

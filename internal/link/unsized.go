@@ -44,6 +44,8 @@ type member struct {
 }
 
 // findUnsized returns what has no size, or nil if everything has a size.
+// Rule: types without a size, used by value: which. Source: kernel btf_struct_resolve,
+// btf_array_resolve, btf_func_proto_check.
 func findUnsized(s *survey.Survey, b base.Base) *unsized {
 	u := &unsized{s, b, map[types.ID]bool{}, map[member]bool{}}
 	sizes := make([]uint64, len(s.Tags.List)) // by tag: the size of the smallest definition + 1
@@ -181,6 +183,8 @@ func anyMisaligned(o *object.Object, kinds []types.Kind) bool {
 
 // misaligned returns the size in bytes of a FLOAT member of n that isn't aligned, or 0 for any
 // other member. pointer is the size of a pointer in bytes, or 0 if it isn't known.
+// Rule: FLOATs that aren't aligned. Source: kernel btf_float_check_member; libbpf.c
+// bpf_object__sanitize_btf.
 func misaligned(g *types.Graph, n *types.Node, e *types.Elem, pointer int) uint32 {
 	to, _ := g.SkipModifiers(e.Ref)
 	t := &g.Nodes[to]

@@ -41,6 +41,7 @@ const (
 
 // limitHeap makes the garbage collector work harder if the process would otherwise use more memory
 // than it should for a conversion of f, unless the user has set GOGC or GOMEMLIMIT.
+// Rule: memory: how much a conversion should take.
 func limitHeap(f *elf.File) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -24,9 +24,9 @@ type inputFile struct {
 }
 
 // Objects converts the debugging information, of the given kind, in the files at paths into one
-// object. If a file is an
-// archive, its members are converted. If several files or members fail, Objects passes their
-// errors to the function list, and returns a summary. watch may be nil.
+// object. If a file is an archive, its members are converted. If several files or members fail,
+// Objects passes their errors to the function list, and returns a summary. watch may be nil.
+// Rule: several inputs, or members of archives, converted to one object.
 func Objects(files *debugfile.Search, paths []string, kind Input, options convert.Options,
 	watch Watcher, list func(error)) (*object.Object, error) {
 	inputs, size := findInputs(files, paths, kind)

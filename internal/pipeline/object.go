@@ -18,6 +18,7 @@ import (
 // compiler's DWARF or, if there is none, a compiler's BTF. DWARF from an assembler is ignored,
 // because it has no types. For BPF programs, the default is BTF, because the relocations of their
 // DWARF are for the loader. The sites of inlined functions are only in DWARF.
+// Rule: DWARF or BTF: which is read.
 func Object(f *elf.File, input Input, options convert.Options) (*convert.Result, error) {
 	if options.Want == convert.OnlySites {
 		return convert.File(f, options)

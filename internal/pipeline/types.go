@@ -44,6 +44,7 @@ const minFunctions = 5
 
 // OwnBase returns a warning if base, which is split BTF, may have been made from the same file as
 // the split BTF data, because it has nearly all functions of data. Otherwise OwnBase returns "".
+// Rule: wrong base: when it is only a warning. The base is the module's own BTF.
 func OwnBase(data []byte, base *btf.Blob) string {
 	if base == nil || base.Base == nil || base.EndsOnly() {
 		return ""

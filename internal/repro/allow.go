@@ -36,6 +36,7 @@ func (a *Allowance) String() string {
 // * matches any characters. At the end of a label, ... matches all packages and targets below.
 // The pattern after output= must match the first output, or any output that differs. In the name of
 // a verdict, _ represents a space.
+// Rule: two builds: differences that are expected.
 func ParseAllowance(text string) (Allowance, error) {
 	values, reason, err := allowance.Parse(text, partNames...)
 	if err != nil {

@@ -52,6 +52,7 @@ const maxWork = 1 << 32
 
 // Compare compares two logs. It returns an error if they use different digest functions, or if
 // their actions have too many inputs.
+// Rule: two builds: what is compared.
 func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 	if a.Hash != "" && b.Hash != "" && a.Hash != b.Hash {
 		return nil, errors.New("A has " + a.Hash + " digests, but B has " + b.Hash +
@@ -127,6 +128,7 @@ func (c *comparison) addActions(pairs [][2]int) {
 }
 
 // judge compares the two spawns of an action, and finds the verdict, the causes and the allowance.
+// Rule: two builds: verdict, where a difference begins.
 func (c *comparison) judge(act *Action) {
 	var spawns [2]*execlog.Spawn
 	var ended [2]string

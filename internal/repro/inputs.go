@@ -117,6 +117,7 @@ func (c *comparison) differentInputs(a, b execlog.SetID) (found []input) {
 const maxLinks = 40
 
 // origin finds where an input that differs comes from. It follows links that Bazel made.
+// Rule: two builds: which action made an input.
 func (c *comparison) origin(in input) origin {
 	last := &c.origins[in.path]
 	if last.input == in && last.cause != "" {

@@ -26,6 +26,7 @@ type keyDiff struct {
 }
 
 // compare fills in the changes of the action.
+// Rule: two builds: what changed a key.
 func (k *keyDiff) compare(a, b *execlog.Spawn) {
 	known := a.Digest != "" && b.Digest != ""
 	if known && a.Digest == b.Digest {

@@ -15,6 +15,7 @@ import (
 // Of these, spawns with equal keys and results are paired first, then spawns with equal keys, then
 // the others in the order of their keys. At the end, if each log has exactly one spawn left with the
 // same label and mnemonic, these two are paired.
+// Rule: two builds: which actions correspond.
 func (c *comparison) match() (pairs [][2]int) {
 	var left [2][]int
 	for i, log := range c.logs {

@@ -155,6 +155,7 @@ def _convert(ctx, where, files, dwos):
     root = merge_tree(ctx, objects, where + ".merge.d", single = True)[0]
     return struct(objects = objects.values(), part = _part(files, root))
 
+# Rule: cc_btf: which libraries it converts, exclude.
 def _chosen(ctx):
     """What deps link, without those in exclude, and the targets that convert it.
 

@@ -22,6 +22,7 @@ def _compiled(target, read):
             found[file] = None
     return found.keys()
 
+# Rule: cc_btf: what a link reads. Source: Bazel cc_binary.bzl _collect_linking_context.
 def link_of(target, rule, visited):
     """A target's own link, such as that of a cc_binary.
 

@@ -66,6 +66,7 @@ def whole_targets(visited, libraries, inputs, links):
                     rest.append(found)
     return struct(targets = targets, rest = rest)
 
+# Rule: cc_btf: which target declares the actions for a library.
 def owner_by_file(targets, libraries):
     """Which target's actions convert the inputs of a link.
 

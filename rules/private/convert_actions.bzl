@@ -29,6 +29,7 @@ def _module_inline_resources(_os, _inputs):
 def _facts_resources(_os, _inputs):
     return {"cpu": 1, "memory": 128}
 
+# Rule: threads of a Bazel action. Of a conversion.
 def size_of(elf, beside, kernel):
     """The threads and resources for the conversion of an ELF file.
 
@@ -53,6 +54,7 @@ def size_of(elf, beside, kernel):
         return struct(threads = THREADS, resource_set = _large_resources)
     return struct(threads = 1, resource_set = _objects_resources)
 
+# Rule: BtfGen: flags of the action. add_conversion in run.bzl has the shared ones.
 def btf_gen(ctx, elves, out, conversion):
     """Declares BtfGen: the types of ELF objects, or of an archive's members.
 

@@ -118,6 +118,7 @@ def same_mistake(label, what, chosen):
         ", ".join(["{} with {}".format(t, _say(f)) for t, f in first.values()]),
     )
 
+# Rule: features that targets must have in common. Source: pahole parse_btf_features.
 def base_mistake(label, features, base, base_features):
     """What is wrong if a target encodes types differently from its base.
 

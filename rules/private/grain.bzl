@@ -28,6 +28,7 @@ used, which is `16` unless it is set.""",
     ),
 }
 
+# Rule: grain: the default. The flag in rules/settings/BUILD.bazel sets it.
 def grain_of(attr):
     """The grain of a target, or of an applied aspect.
 
@@ -40,6 +41,7 @@ def grain_of(attr):
     own = getattr(attr, "grain", "")
     return parsed_grain(own) if own else settings_of(attr).grain
 
+# Rule: grain: which files one action converts.
 def groups_of(elves, grain, extensions = ["o"]):
     """Which ELF files are converted together.
 

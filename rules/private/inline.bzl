@@ -34,6 +34,7 @@ def inline_mistake(attr, linked):
                 "functions: remove input = \"btf\"")
     return None
 
+# Rule: sites of inlined functions: in Bazel rules.
 def link_inline(ctx, elf, btf, bases, features):
     """Declares the action that makes the BTF of the sites in a linked file, if `inline` is set.
 

@@ -85,6 +85,7 @@ def _below_prefix(ctx, file):
     prefix = paths.join(root, file.owner.package, ctx.attr.strip_prefix) + "/"
     return file.short_path.removeprefix(prefix) if file.short_path.startswith(prefix) else None
 
+# Rule: names of kernels and modules, NAME=FILE. In Bazel rules.
 def _name_of(ctx, file):
     """The name of a kernel, which may have directories."""
     name = _below_prefix(ctx, file) or file.basename

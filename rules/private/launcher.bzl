@@ -42,6 +42,7 @@ def _set_host_tool(ctx, name):
     tool = getattr(btf, name).executable
     return "tool=" + shell.quote(tool.short_path), tool, btf.runfiles[tool]
 
+# Rule: tools: which a test or bazel run starts.
 def launcher(ctx, name, command, args = None, files = [], transitive_files = None, test = True):
     """Declares a script that runs a tool.
 

@@ -43,6 +43,8 @@ def btf_merge(ctx, objects, out):
         resource_set = _merge_resources,
     )
 
+# Rule: cut-off: why nothing is linked again after an edit of a function body. BTF objects and facts
+# have neither code nor addresses, and the linked file is no input.
 def btf_link(
         ctx,
         objects,
@@ -166,6 +168,7 @@ def btf_import_action(ctx, src, out, bases):
         resource_set = _import_resources,
     )
 
+# Rule: --old-base: default of the attribute old_base.
 def btf_old_base(ctx, vmlinux, out):
     """Declares BtfImport: extracts the BTF that a vmlinux already has.
 

@@ -106,6 +106,7 @@ def link_facts(ctx, elf, features):
     btf_facts(ctx, elf, facts, features, conversion_of(ctx.attr).beside)
     return facts
 
+# Rule: srcs or the linked file: which is converted.
 def link_inputs(ctx, elf):
     """Declares the conversions that a link needs, and the merges of their outputs.
 
@@ -158,6 +159,7 @@ def _converted_srcs(ctx):
         transitive = graphs,
     )
 
+# Rule: cc_btf: common object files are linked once.
 def _roots_of(parts):
     """The BTF objects of parts of graphs: one for all parts that have the same ELF files."""
     by_files = {}
@@ -209,6 +211,7 @@ def info_mistake(name, target):
     return ("{}: {} has no BTF of a kernel or module: use its vmlinux_btf or module_btf, or a " +
             "btf_import of the file").format(name, target.label)
 
+# Rule: bases in Bazel rules: what is refused.
 def chain_mistake(ctx, base, features = None):
     """What is wrong with a base.
 
@@ -270,6 +273,7 @@ NO_CHAIN = struct(
     old_base = None,
 )
 
+# Rule: distilled base: in BtfInfo.
 def linked_providers(
         ctx,
         btf,

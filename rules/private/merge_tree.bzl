@@ -56,6 +56,7 @@ def put(things, path, file):
         )
     things[path] = file
 
+# Rule: merge tree: path that decides a file's group and merge.
 def laid_out(ctx, files, directory = ""):
     """Gives files their layout paths.
 
@@ -90,6 +91,7 @@ def laid_out(ctx, files, directory = ""):
             put(found, path if file in own else path + "@" + file.root.path.split("/")[-2], file)
     return found
 
+# Rule: merge tree: hash of paths.
 def buckets_of(things, most):
     """Cuts files into buckets by a hash of their paths.
 
@@ -130,6 +132,7 @@ def _bucketed(ctx, prefix, directory, things):
             things[path] = _merged(ctx, prefix, path, content)
     return things
 
+# Rule: merge tree: how a merge is divided into actions.
 def merge_tree(ctx, objects, prefix, single):
     """Declares the BtfMerge actions that merge objects into few files.
 

@@ -7,6 +7,7 @@ with only one function in it, the traceback is short.
 
 visibility("//rules/...")
 
+# Rule: mistakes in attributes: only a rule's implementation calls fail.
 def first_mistake(mistakes):
     """The first mistake in a list of string and None: string, or None."""
     for mistake in mistakes:

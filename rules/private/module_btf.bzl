@@ -24,6 +24,7 @@ load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 visibility("//rules/...")
 
+# Rule: distilled base: who writes it in Bazel rules.
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
     elf = ctx.file.module

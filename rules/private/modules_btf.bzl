@@ -51,6 +51,7 @@ def _module_mistake(kos):
         by_name[name] = ko
     return None
 
+# Rule: grain: which modules one action processes.
 def _groups(ctx):
     """The groups of modules: list of lists of File. A directory or archive is a group."""
     directories = [[ko] for ko in ctx.files.modules if is_set(ko)]

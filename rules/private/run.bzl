@@ -24,6 +24,7 @@ TEST_EXEC_GROUPS = {TEST_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 
 # This is the number of threads of large actions; other actions use one thread. It is part of the
 # command line, so it must be the same on all machines.
+# Rule: threads of a Bazel action.
 THREADS = 4
 
 # This variable makes the tools write messages for users of the rules. It changes no output.

@@ -38,6 +38,7 @@ def _one_form(files):
         chosen.append(file)
     return chosen
 
+# Rule: srcs: which files are refused.
 def source_mistake(src):
     """What is wrong with a target in `srcs`, which should have ELF files.
 

@@ -47,6 +47,7 @@ def variables_of(ctx):
     wanted = ctx.attr.variables
     return "percpu" if wanted == "separate" else wanted
 
+# Rule: extra BTF: in Bazel rules.
 def link_extra(ctx, path, objects, facts, bases):
     """Declares the link of the variables that are not per CPU, with `variables = "separate"`.
 

@@ -42,6 +42,7 @@ func named(arg string) (name, file string) {
 
 // findKernels returns the files that the arguments name. A file found in a directory gets its name
 // from its path relative to the directory.
+// Rule: names of kernels and modules, NAME=FILE.
 func findKernels(args []string) ([]kernelFile, error) {
 	var list []kernelFile
 	for _, arg := range args {

@@ -187,6 +187,8 @@ func (r *minRun) build(file kernelFile, list []*needs.Needs) (map[string][]byte,
 
 // finish writes the directory or archive. The keys of outputs are the names of the BTF files,
 // without the ending .btf.
+// Rule: minimal BTF: names of the files in an archive. Source: libbpf-tools btf_helpers.c
+// ensure_core_btf.
 func (r *minRun) finish(run *report.Run, outputs map[string][]byte) error {
 	var entries []archive.Entry
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {

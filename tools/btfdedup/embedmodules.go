@@ -179,6 +179,7 @@ func (e *embedding) artifact(m *module, t *target, result *pipeline.Result) (cli
 // kernel's vmlinux, and data is the BTF made from vmlinux. If ids are resolved, the kfuncs in the
 // returned BTF have no implicit arguments. If vmlinux already has BTF, the old BTF of its modules
 // is based on that BTF. So that BTF becomes the old base, unless the user has named one.
+// Rule: --old-base: its default in modules --vmlinux.
 func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, error) {
 	if e.dir == "" || e.keepIDs {
 		return data, nil

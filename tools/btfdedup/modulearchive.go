@@ -63,6 +63,7 @@ func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 // unpackModules writes the modules in an archive (*.ko and *.ko.debug) to a directory, one after
 // the other. Compressed modules are decompressed. Other files and links are skipped: "make
 // modules_install" writes links to the kernel's sources.
+// Rule: modules in archives: which files are read.
 func unpackModules(path, dir string, maxDecompressed int) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -55,6 +55,7 @@ func (t *tally) made(dir string) string {
 }
 
 // sofar says how many modules are complete.
+// Rule: progress: how far a batch got, after a signal or on a full disk.
 func (t *tally) sofar() string {
 	return fmt.Sprintf("%d of %s are complete", t.complete.Load(), message.Count(t.modules, "module"))
 }

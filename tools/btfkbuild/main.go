@@ -146,6 +146,7 @@ func (o *options) read(stderr io.Writer) (*kbuild.Tree, error) {
 	return t, err
 }
 
+// Rule: languages left out: Rust, in kernels with it.
 func (o *options) run(stdout, stderr io.Writer) error {
 	t, err := o.read(stderr)
 	if err != nil {

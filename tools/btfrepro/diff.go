@@ -124,6 +124,7 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 }
 
 // check returns an error if there is nothing to compare: such a comparison would always pass.
+// Rule: two builds: comparing nothing is an error.
 func (r *reportFlags) check(report *repro.Report, names [2]string) error {
 	for _, m := range r.mnemonics {
 		if !slices.ContainsFunc(report.Listed, func(i int) bool {

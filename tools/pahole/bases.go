@@ -54,6 +54,7 @@ const (
 // A linker may replace or write the file at the same time. So an index is made from exactly the
 // bytes that its digest covers, and an existing index is used only if it was made from the file's
 // current BTF.
+// Rule: pahole: index next to the file of --btf_base.
 func openIndexed(path string) *base.Files {
 	dir, name := filepath.Split(path)
 	if filepath.IsAbs(path) || unix.Access(filepath.Clean(dir), unix.W_OK) != nil {

@@ -11,6 +11,8 @@ import (
 // and others are off unless an option turns them on. The first list replaces all these features;
 // further lists add features. Older options that come after a list still have an effect
 // (init_btf_features and pahole__options_parser in pahole.c).
+// Rule: pahole: features that older options select. Source: pahole pahole.c init_btf_features,
+// parse_btf_features.
 type choice struct {
 	features.Set
 	listed bool

@@ -19,6 +19,7 @@ var errShow = errors.New("show")
 
 // flags returns a flag set with pahole 1.32's options for encoding BTF (pahole__options in
 // pahole.c), and with the options that argp adds.
+// Rule: pahole: command line. Source: pahole pahole.c pahole__options.
 func (c *command) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("pahole", pflag.ContinueOnError)
 	f.SortFlags = false

@@ -20,6 +20,7 @@ var paholesReasons = map[string]string{
 
 // writeSkipped writes a line for each function that is not encoded, as pahole -V does
 // (btf_encoder__log_func_skip in pahole's btf_encoder.c).
+// Rule: pahole: what -V prints. Source: pahole btf_encoder__log_func_skip.
 func writeSkipped(w io.Writer, list []link.Skipped) error {
 	out := bufio.NewWriter(w)
 	for _, s := range list {

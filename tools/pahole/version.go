@@ -22,6 +22,7 @@ const current version = 132
 var versionText = regexp.MustCompile(`^v?([1-9])\.?([0-9]{2})$`)
 
 // parseVersion reads 1.25, v1.25 or 125; an empty text means the current version.
+// Rule: pahole: version that is reported, and its features. Source: pahole pahole.c.
 func parseVersion(text string) (version, error) {
 	if text == "" {
 		return current, nil

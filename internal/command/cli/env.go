@@ -76,6 +76,7 @@ var ErrNo = errors.New("no")
 
 // exitCode calls run, prints its error, if any, and returns the exit code. If an input was truncated
 // while it was mapped, that is the error.
+// Rule: exit codes. 0, 1 for errors and for the answer no, 2 for wrong usage.
 func (e *Env) exitCode(run func() error) int {
 	defer mapped.Reset()
 	err := recovered(run)
@@ -106,6 +107,7 @@ func recovered(run func() error) (err error) {
 
 // oneLine makes a message a single line without control characters and names of temporary
 // directories.
+// Rule: escaped control characters in all text output. In messages.
 func oneLine(s string) string {
 	return message.Printable(strings.ReplaceAll(strings.TrimSpace(temps.show(s)), "\n", "; "))
 }

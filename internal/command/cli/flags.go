@@ -117,6 +117,7 @@ func (f *FlagSet) check(args []string) error {
 }
 
 // LimitThreads limits the Go runtime, including GC, to Jobs threads until undo is called.
+// Rule: -j. The threads of the Go runtime.
 func (e *Env) LimitThreads() (undo func()) {
 	f, all := &e.Flags, runtime.GOMAXPROCS(0)
 	if f.Jobs == 0 {

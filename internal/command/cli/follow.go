@@ -15,6 +15,7 @@ const maxLinks = 40
 // result direct is set if that file must be written in place: it is a device, a pipe, or an open
 // file of a process (reached through a link such as /dev/stdout). A new file can't replace an open
 // file, because the open file may be deleted, or open for appending.
+// Rule: outputs: symbolic links, devices.
 func follow(path string) (end string, direct bool, err error) {
 	for range maxLinks {
 		info, err := os.Lstat(path)

@@ -24,6 +24,7 @@ func init() {
 
 // writeManuals writes man pages and completions to the usual places below a prefix. The man pages
 // are dated with the month from the environment variable SOURCE_DATE_EPOCH.
+// Rule: man pages, shell completion. Source: cobra bash_completionsV2.go, doc/man_docs.go.
 func writeManuals(root *cobra.Command, prefix string) error {
 	root.DisableAutoGenTag = true
 	header := &doc.GenManHeader{Section: "1", Source: "rules_btf " + version.Number(),

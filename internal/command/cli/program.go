@@ -62,6 +62,7 @@ func checkLimits(name string) {
 }
 
 // Execute runs a program and returns the exit code. A nil stream means the process's own stream.
+// Rule: wrong usage: messages.
 func Execute(program func() *cobra.Command, args []string, stdin io.Reader, stdout,
 	stderr io.Writer) (code int) {
 	root := program()

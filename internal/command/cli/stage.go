@@ -26,6 +26,7 @@ type staged struct {
 }
 
 // writeOutputs implements Env.WriteOutputs. If an input was truncated meanwhile, no output appears.
+// Rule: outputs: none appears before all are complete.
 func writeOutputs(stdout io.Writer, outputs ...Artifact) (err error) {
 	var all []*staged
 	defer func() {

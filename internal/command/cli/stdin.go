@@ -16,6 +16,7 @@ const maxStdin = 1 << 34
 
 // takeStdin replaces "-" as an input by Stdin. The parameter args has the command's arguments: they
 // are files. The result undo restores the standard input of the process.
+// Rule: standard input as a file.
 func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	var found []*string
 	collect := func(path *string) {

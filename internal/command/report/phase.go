@@ -18,6 +18,7 @@ type Phase struct {
 }
 
 // Phase begins a phase. The parameter unit names what Progress counts, in the plural.
+// Rule: progress, --verbose.
 func (r *Run) Phase(name, unit string) *Phase {
 	p := &Phase{run: r, name: name, unit: unit, start: time.Now()}
 	r.mu.Lock()

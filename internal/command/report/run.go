@@ -95,6 +95,7 @@ func (r *Run) Finish(outputs ...cli.Artifact) error {
 }
 
 // Made sets what the run made, such as "3 modules". Finish then prints one line about it.
+// Rule: progress: the line that says what a verb made.
 func (r *Run) Made(what string) { r.made = what }
 
 // OnInterrupt sets a function that says how far a batch got. The function is called if a signal

@@ -44,6 +44,7 @@ type linkage struct {
 }
 
 // checkLinked refuses a DATASEC that has a size, and notes the linkage of the blob's functions.
+// Rule: BTF of a compiler: DATASECs. They are dropped, or refused if they have a size.
 func (c *converter) checkLinked() error {
 	for i := range c.blob.Types {
 		t := &c.blob.Types[i]
@@ -63,6 +64,7 @@ func (c *converter) checkLinked() error {
 
 // checkLinkage refuses a file whose functions are all static in the BTF, unless the symbol table
 // says the same.
+// Rule: BTF of a compiler: refused if already linked.
 func (w *work) checkLinkage() error {
 	var all linkage
 	for _, c := range w.threads {

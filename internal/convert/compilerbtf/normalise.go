@@ -21,6 +21,7 @@ import (
 //     tags for variables whose type BTF can't express.
 //
 // An enum that is only declared has no size in gcc's BTF, and gets none here, like any declaration.
+// Rule: BTF of a compiler: what is normalised.
 func (c *converter) normalise(p *part) {
 	b := &c.blob
 	index := c.addInt()

@@ -9,6 +9,7 @@ import (
 // checkForm refuses types that the kernel refuses in its own BTF (kernel/bpf/btf.c, the check_meta
 // function of each kind), such as the types that gcc writes for vectors and nullptr, or types in
 // damaged files. Names are checked later, when it is known which types are encoded.
+// Rule: types that the kernel refuses. In a compiler's BTF.
 func (c *converter) checkForm() error {
 	b := &c.blob
 	for i := range b.Types {

@@ -17,6 +17,7 @@ import (
 // done for the blobs and sources between two ties. Where there is no tie, but as many blobs as
 // sources, these are matched in order. The source of any other blob stays unknown: for such a blob,
 // the local symbols of all sources count.
+// Rule: BTF of a compiler: the source file of a blob.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
 		return nil // all are in group 0

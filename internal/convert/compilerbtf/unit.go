@@ -124,6 +124,8 @@ func (c *converter) anonymous(t *btf.Type) bool { return c.blob.TypeName(t) == "
 
 // takeFunction adds a function if it has a symbol. gcc's BTF also has functions without one:
 // inlined functions, and mere declarations.
+// Rule: skipped: unknown parameters of a clone.
+// Rule: BTF of a compiler: which functions are candidates.
 func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
 	if t.Vlen == btf.LinkageExtern || t.NameOff == 0 {
 		return
@@ -148,6 +150,7 @@ func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
 
 // takeVariable adds a variable if it has a symbol and a size. gcc's BTF also has mere declarations,
 // variables in registers, and thread-local variables.
+// Rule: BTF of a compiler: which variables are candidates.
 func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
 	f := c.opt.Features
 	if t.Extra == btf.LinkageExtern || t.NameOff == 0 ||

@@ -70,6 +70,7 @@ func NeedsFrame(expr []byte) bool {
 
 // Locate returns the location that a DWARF expression gives. If BTF can't express it, the reason
 // isn't Known.
+// Rule: sites of inlined functions: where a parameter is. Source: pahole's branch next.
 func (m *Machine) Locate(expr []byte, p Parameter, frame Frame) (l Location, why Reason) {
 	if len(expr) == 0 {
 		return l, NoValue

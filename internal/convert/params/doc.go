@@ -47,6 +47,8 @@
 // other names, such as f$n, and C23 and C++ allow unnamed parameters in definitions; dwarves
 // silently leaves functions with unnamed parameters out. The reason for a parameter of a type that
 // is only declared comes before optimized parameters.
+// Rule: skipped: all reasons, in the order in which they are checked. Source: pahole
+// btf_encoder__add_saved_funcs.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous addresses, inconsistent

@@ -19,6 +19,8 @@ type location struct {
 // locate reads a parameter's expressions in order. The first one may name a register or compute a
 // value from a register; a later one may use a register's value at function entry. Reading ends at
 // an invalid expression.
+// Rule: location of a parameter: its register. Source: pahole dwarf_loader.c
+// parameter__decode_location.
 func (m Machine) locate(p *Param) location {
 	loc := location{register: noRegister}
 	for i, expr := range p.Locations {

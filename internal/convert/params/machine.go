@@ -21,6 +21,7 @@ var (
 )
 
 // registers returns the parameter registers, or nil if they are unknown.
+// Rule: registers of parameters, by machine.
 func (m Machine) registers() []uint8 {
 	switch m.ID {
 	case elf.EM_X86_64:

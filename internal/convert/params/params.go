@@ -16,7 +16,8 @@ type Param struct {
 	Struct bool
 	// PackedStruct reports whether that struct has a name and is packed.
 	PackedStruct bool
-	// OriginIndex is the abstract origin's index among its subprogram's parameters, or NoOrigin.
+	// OriginIndex says which parameter of the function's abstract origin this is, counted from 0;
+	// NoOrigin if the parameter has no abstract origin.
 	OriginIndex int
 	// MemberAt reports whether the struct has a member at a byte offset. It is called only with
 	// Options.TrueSignature and may be nil.
@@ -70,6 +71,8 @@ type Member struct {
 
 // Judge looks at the parameters of one subprogram DIE with code. It doesn't fail: invalid locations
 // count as locations without a register.
+// Rule: skipped: optimized parameters. Source: pahole btf_encoder_func_state__skip_optimized_parms;
+// dwarf_loader.c function__signature_changed.
 func Judge(m Machine, o Options, ps []Param) Verdict {
 	var v Verdict
 	var few [12]state // more parameters are rare
@@ -139,6 +142,7 @@ func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (li
 
 // uncertain reports whether, in a function with these parameters, a packed struct may be on the
 // stack. It looks only at the number of the parameters and at the field PackedStruct of each.
+// Rule: skipped: uncertain parameter location. Source: pahole ftype__has_uncertain_arg_loc.
 func (m Machine) uncertain(ps []Param) bool {
 	for i := m.registerCount(); i < len(ps); i++ {
 		if ps[i].PackedStruct {
@@ -159,6 +163,7 @@ type state struct {
 
 // matchWindows judges a function whose interface clang did not change: the register of a parameter
 // must be one of those that the parameter takes up according to the ABI.
+// Rule: skipped: unexpected register. If clang left the function unchanged.
 func (m Machine) matchWindows(ps []Param, states []state) {
 	regs := m.registers()
 	index := 0
@@ -183,6 +188,10 @@ func (m Machine) matchWindows(ps []Param, states []state) {
 
 // matchRegisters judges a function that gcc compiled, or whose interface clang changed: every
 // parameter must be in the ABI's register for its position.
+// Rule: skipped: reordered parameters. Source: pahole saved_functions_combine; dwarf_loader.c
+// function__analyze_parameter_locations.
+// Rule: skipped: unexpected register. Source: pahole dwarf_loader.c
+// function__analyze_parameter_locations, parameter__reg_in_expected_window.
 func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	regs := m.registers()
 	changed := o.TrueSignature && o.NoCall // changed by clang, true signature wanted

@@ -133,6 +133,7 @@ func (b *Blob) EndsOnly() bool { return b != nil && b.Base == nil && b.StartID >
 
 // ByID finds a type in this blob or its bases. It also returns the blob whose arenas hold the
 // type's elements. For id 0 (void) and for ids that do not exist, it returns nil, nil.
+// Rule: type ids and string offsets in split BTF and its bases. Source: libbpf btf__type_by_id.
 func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	for ; b != nil; b = b.Base {
 		if id < b.StartID {
@@ -160,6 +161,7 @@ func (b *Blob) All() iter.Seq2[uint32, *Type] {
 }
 
 // Name is the string at an offset, from the blob or its bases.
+// Rule: type ids and string offsets in split BTF and its bases. Source: libbpf btf__str_by_offset.
 func (b *Blob) Name(off uint32) (string, error) {
 	for o := b; o != nil; o = o.Base {
 		if off < o.BaseStrLen {

@@ -8,6 +8,7 @@ import (
 // IsCutEnum reports whether t is an enum of 8 bytes with values of 32 bits: the upper bits of its
 // values are lost. Only an encoder without ENUM64 writes it, such as pahole with
 // --skip_encoding_btf_enum64, or before 1.24 (btf_encoder__add_enum).
+// Rule: enums whose values were cut to 32 bits. Source: pahole btf_encoder__add_enum.
 func (t *Type) IsCutEnum() bool { return t.Kind == KindEnum && t.SizeOrType > 4 && t.Vlen > 0 }
 
 // CutEnums describes the enums of a blob whose values are cut, or returns "" if there are none. The

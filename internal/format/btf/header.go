@@ -33,6 +33,8 @@ func Prefix(data []byte) ([]byte, error) {
 // parseHeader reads the header at the start of s.data, sets the byte order, and returns where the
 // blob ends. As the kernel does (btf_parse_hdr, btf_check_sec_info), it requires that the sections
 // follow the header, in any order, without gaps or overlaps, and that unknown header fields are 0.
+// Rule: BTF header, layout section. Source: kernel btf_parse_hdr, btf_parse_layout_sec; libbpf
+// btf_parse_layout_sec.
 func parseHeader(s *source) (Header, int, error) {
 	fail := func(off int, format string, args ...any) (Header, int, error) {
 		return Header{}, 0, formatError(0, off, format, args...)

@@ -60,6 +60,8 @@ const (
 	// btf_check_type_tags in older versions). The kernel accepts longer chains if each type in them
 	// comes after the type that it refers to, but not all BTF can be ordered in this way. So all BTF
 	// that these tools write keeps to this limit.
+	// Rule: longest chain of modifiers. Each stage checks it. Source: kernel
+	// btf_check_modifier_chain_length.
 	MaxModifiers = 32
 	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
 	MaxTypeID = 0xfffff
@@ -179,6 +181,8 @@ func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
 func (k Kind) IsLocation() bool { return KindLocParam <= k && k <= KindLocsec }
 
 // MaxVlen is the largest element count that may be written in a record of this kind.
+// Rule: largest vlen. The limits are MaxVlen and MaxVlenWide. Source: BTF_MAX_VLEN in
+// include/uapi/linux/btf.h.
 func (k Kind) MaxVlen() uint32 {
 	if k.IsLocation() {
 		return MaxVlenWide

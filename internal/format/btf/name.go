@@ -28,6 +28,8 @@ var inIdentifier, inSectionName = func() (identifier, section [256]uint8) {
 // ValidIdentifier reports whether the kernel accepts the name of a type, a member, a parameter, a
 // function or a variable (btf_name_valid_identifier in kernel/bpf/btf.c): 1 to MaxNameLen ASCII or
 // Latin-1 letters, digits, underscores and dots; the first is not a digit.
+// Rule: names that the kernel refuses. Source: kernel btf_name_valid_identifier; pahole
+// btf_name_valid.
 func ValidIdentifier(name []byte) bool {
 	return len(name) > 0 && (name[0] < '0' || name[0] > '9') && allIn(&inIdentifier, name)
 }

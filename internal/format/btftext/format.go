@@ -50,6 +50,7 @@ type header struct {
 }
 
 // definition is a function, a variable, or a type with a name.
+// Rule: kABI reference: fields of a line, sums.
 type definition struct {
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`

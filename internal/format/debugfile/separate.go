@@ -75,6 +75,7 @@ func join(f, d *elf.File) (*elf.File, error) {
 
 // mismatch returns why d is not the debug file of f: their build-ids differ; or one of them has no
 // build-id, and the CRC in f is not that of d. It returns "" if d may be the debug file.
+// Rule: separate debug files: which belong to the file.
 func mismatch(f, d *elf.File) string {
 	want, has := f.BuildID(), d.BuildID()
 	switch {
@@ -125,6 +126,8 @@ func sameFile(info os.FileInfo, path string) bool {
 }
 
 // debugFiles returns the paths at which the debug file of f may be, in GDB's order.
+// Rule: separate debug files: where they are searched. Source: GDB
+// find_separate_debug_file_by_buildid, find_separate_debug_file_by_debuglink.
 func (s *Search) debugFiles(f *elf.File) []string {
 	dirs := s.dirs()
 	if len(dirs) == 0 {

@@ -61,6 +61,7 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 
 // mismatch returns "" if sup has the build-id in the link, otherwise the build-id of sup, or "none"
 // if sup has none. It is an error if sup itself refers to a supplementary file.
+// Rule: supplementary files of dwz: which belong to the file.
 func (link *supplement) mismatch(sup *elf.File) (string, error) {
 	id := sup.BuildID()
 	switch s, isSup, err := readSup(sup); {
@@ -89,6 +90,8 @@ func (link *supplement) mismatch(sup *elf.File) (string, error) {
 //   - the name in the link;
 //   - that name below .dwz in a directory of debug files, where distributions install it;
 //   - the path in such a directory that belongs to the build-id in the link.
+//
+// Rule: supplementary files of dwz: where they are searched. Source: elfutils dwarf_getalt.
 func (s *Search) supplements(f *elf.File, link *supplement) []string {
 	dirs := s.dirs()
 	if len(dirs) == 0 {

@@ -44,6 +44,7 @@ func (d *Data) Restart(b Budget) {
 }
 
 // allows reports whether n is within the budget of d. The parameter most is the limit for Whole.
+// Rule: damaged or hostile DWARF: how much work and memory it may cost.
 func (d *Data) allows(n, most int64) bool {
 	return d.budget == Unlimited || n <= most/int64(max(d.budget, Whole))
 }

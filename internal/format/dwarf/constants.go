@@ -89,6 +89,7 @@ func init() {
 }
 
 // attrFor returns the attribute with a DW_AT code, or numAttrs if that attribute is not wanted.
+// Rule: DWARF attributes that are read.
 func attrFor(code uint64) Attr {
 	if code < uint64(len(attrOf)) {
 		return attrOf[code]

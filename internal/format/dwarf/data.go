@@ -343,6 +343,8 @@ func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 }
 
 // UnitAtSup returns the unit at an offset in the supplementary file's .debug_info, or nil.
+// Rule: supplementary files of dwz: units and strings at an offset. Reader.StringAt has the
+// strings.
 func (d *Data) UnitAtSup(off uint64) *Unit {
 	if d.sup == nil || d.sup.info == nil {
 		return nil

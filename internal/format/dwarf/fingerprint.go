@@ -103,6 +103,7 @@ func (p *Prints) place(off uint32) Fingerprint {
 }
 
 // Type returns the fingerprint of a reference to the type entry at offset off.
+// Rule: fingerprints of types.
 func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 	return p.reference(off, off, depth)
 }

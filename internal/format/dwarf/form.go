@@ -86,6 +86,7 @@ var forms = [...]form{
 	formLoclistx: {sizeVaries, ClassListx}, formRnglistx: {sizeVaries, ClassListx},
 }
 
+// Rule: supplementary files of dwz: forms that refer to them. Source: libdw dwarf_getalt.
 func formOf(code uint64) form {
 	switch code {
 	case formGNUAddrIndex:

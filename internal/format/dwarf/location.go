@@ -197,6 +197,8 @@ const maxList = 16 << 10
 
 // Locations calls f for each expression in a, a location attribute of the entry at offset die. A
 // location list may have several, an exprloc has only one. Locations stops if f returns false.
+// Rule: location of a parameter: location lists. Source: pahole dwarf_loader.c
+// parameter__decode_location.
 func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error {
 	if a.Class == ClassBlock {
 		f(r.Block(a.Val))

@@ -136,6 +136,7 @@ func (t *plans) ofTwo(a, b byte) *plan {
 // indexed reports whether the name is an index of less than 4 bytes into .debug_str_offsets.
 func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
+// Rule: plans: how entries are skipped without reading them. docs/how/fast-paths.md explains them.
 func makePlan(a *Abbrev) plan {
 	p := plan{tag: uint16(a.Tag), walk: planSized | idle(a), refers: a.refers}
 	runs := a.runs

@@ -32,6 +32,7 @@ const (
 )
 
 // Skeleton returns the loaded unit's reference to its split unit, or nil if the unit has none.
+// Rule: split DWARF (-gsplit-dwarf): skeleton units.
 func (r *Reader) Skeleton() (*Skeleton, error) {
 	if !r.Root.Has(DwoName) {
 		return nil, nil

@@ -15,6 +15,7 @@ func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 
 // StringAt resolves a string of the given class. If the string begins with Data.Prefix, the result
 // is that prefix alone. Errors name the entry at offset die.
+// Rule: kABI prefix of names. Source: pahole dwarf_loader.c attr_string.
 func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	var sec []byte
 	switch class {

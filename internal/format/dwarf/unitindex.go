@@ -60,6 +60,8 @@ type unitIndex struct {
 
 // parseIndex reads an index: of type units if types is set, otherwise of compilation units. size
 // returns the size of a section in the package. at is the offset at which an error was found.
+// Rule: split DWARF (-gsplit-dwarf): packages (.dwp). Source: elfutils
+// libdw/dwarf_cu_dwp_section_info.c.
 func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name string) uint64) (
 	x unitIndex, at int, err error) {
 	c := cursor{buf: b}

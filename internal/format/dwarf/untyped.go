@@ -10,6 +10,7 @@ import std "debug/dwarf"
 // functions that these call, which it marks as prototyped. So for clang, such declarations don't
 // count, and code says whether the unit has code. The abbreviation declarations are enough to
 // answer the question.
+// Rule: units without types (-g1).
 func (r *Reader) Untyped(clang, code bool) bool {
 	if !r.isC || r.abbrevs.sparse != nil {
 		return false

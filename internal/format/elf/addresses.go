@@ -18,6 +18,7 @@ const (
 // Sections keep their order, are aligned, and have a gap after them. So an address identifies
 // its section, even an empty one, and the end of a section is not the start of the next. Sections
 // that are not allocated (debug sections) are at 0, as in a linked file.
+// Rule: addresses in relocatable files.
 func (f *File) layOut() error {
 	if f.Type != stdelf.ET_REL {
 		return nil

@@ -14,6 +14,7 @@ import (
 //
 // It is an error if an allocated section has a different address or size in the two files. Until
 // Complete is called, only the sections of f may be used.
+// Rule: separate debug files: which sections are read from which file. Source: elfutils eu-unstrip.
 func (f *File) Complete(stripped *File) error {
 	f.others = append(f.others, stripped)
 	if f.AddrSize != stripped.AddrSize || f.Order != stripped.Order ||

@@ -87,6 +87,8 @@ func (s *Section) decompress() ([]byte, error) {
 // checkDecompressed refuses a file whose compressed sections would take far more memory than the
 // file's size suggests. It counts all compressed sections, so that the result doesn't depend on
 // which sections are read, or in which order.
+// Rule: compressed sections: how large they may be. 32 times the file or 256 KiB;
+// --max-decompressed raises it.
 func (f *File) checkDecompressed() error {
 	total := f.decompressed()
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)

@@ -19,6 +19,7 @@ func (t *Symbols) maybePrefix(s *Symbol) bool {
 
 // realFunctions returns the symbols in list that are functions, not prefix symbols. Where a prefix
 // symbol ends, another symbol begins, whose name is the rest of the prefix symbol's name.
+// Rule: prefix symbols (__pfx_, __cfi_) are not functions.
 func (t *Functions) realFunctions(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32

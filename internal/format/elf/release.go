@@ -24,6 +24,7 @@ const maxRelease = 64
 // kernel, as uname -r prints it. It returns "" if the file doesn't say. A module's release is the
 // first word of its vermagic (VERMAGIC_STRING in include/linux/vermagic.h). A kernel's release is
 // in its banner (init/version.c).
+// Rule: release of a kernel or module, from its file.
 func (f *File) KernelRelease() string {
 	if magic := f.ModuleInfo("vermagic"); magic != "" {
 		return releaseAt([]byte(magic))

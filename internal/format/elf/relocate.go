@@ -73,6 +73,7 @@ type applier struct {
 }
 
 // relocate applies relocation section r to data, the content of s.
+// Rule: relocations of debug sections. Source: elfutils.
 func (s *Section) relocate(data []byte, r *Section) error {
 	a, err := s.applier(r)
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *Section) relocate(data []byte, r *Section) error {
 	return a.finish()
 }
 
-// applier prepares to apply relocation section r to s. The caller sets data.
+// applier returns what applies the relocations in section r to section s. The caller sets its data.
 func (s *Section) applier(r *Section) (*applier, error) {
 	f := s.f
 	machine, ok := relocMachines[f.Machine]

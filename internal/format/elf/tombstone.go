@@ -12,6 +12,7 @@ package elf
 // the first range of a function, that offset is 0.
 //
 // Relocatable files have no tombstones.
+// Rule: tombstones: addresses that linkers write for dropped code.
 func (f *File) Tombstone(addr uint64) bool {
 	last := ^uint64(0) >> (64 - 8*f.AddrSize)
 	return !f.Relocatable() && (addr <= 1 || addr >= last-1)

@@ -18,6 +18,7 @@ import (
 // change are laid out again in the same order, each with its alignment. New sections and the
 // section headers come last. So the result does not depend on earlier edits: setting a section to A
 // and later to B gives the same bytes as setting it only to B.
+// Rule: replaced sections: which parts of an ELF file move. Source: objcopy.
 type Edit struct {
 	class
 	f        *elf.File
@@ -135,6 +136,7 @@ func (e *Edit) Set(s Section) error {
 
 // Patch replaces the content of an existing section with content of the same size. Unlike Set,
 // Patch never moves other sections.
+// Rule: replaced sections of the same size. Source: resolve_btfids patch_btfids.
 func (e *Edit) Patch(name string, data []byte) error {
 	i, err := e.find(name)
 	switch {

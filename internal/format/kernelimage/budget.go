@@ -7,6 +7,7 @@ import (
 
 // Budget limits how many bytes an input may have when decompressed: the input itself, and the files
 // in it with all their layers. Several threads may use it.
+// Rule: compressed kernels and modules: how large all files may be.
 type Budget struct {
 	Limit int64 // bytes
 	spent atomic.Int64

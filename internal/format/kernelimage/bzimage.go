@@ -22,6 +22,7 @@ func isBzImage(data []byte) bool {
 // bzImagePayload returns the compressed vmlinux in a bzImage. The kernel's build appends the
 // decompressed size in four bytes, except to gzip data, which already contains it (size_append in
 // scripts/Makefile.lib). The four bytes are cut off: decompressors would report them as damage.
+// Rule: bzImage. Source: kernel arch/x86/boot/header.S, mkpiggy.c, scripts/extract-vmlinux.
 func bzImagePayload(data []byte) (payload, error) {
 	p := payload{container: "bzImage", size: -1}
 	if len(data) < payloadLength+4 {

@@ -29,6 +29,7 @@ const maxFalse = 64
 // any offset. Smaller blobs may belong to the BPF programs that are built into the kernel
 // (kernel/bpf/preload). It returns nil if there is no blob. If there is a blob's header but no
 // valid blob, the error describes the problem.
+// Rule: BTF in the memory image of a kernel.
 func FindBTF(image []byte) ([]byte, error) {
 	var best []byte
 	var wrong error

@@ -46,6 +46,7 @@ func Unpack(name string, data []byte, maxDecompressed int) (Content, error) {
 
 // Limit returns how many bytes size bytes may have when decompressed: 8 MiB, 32 times size, or
 // maxDecompressed, whichever is largest.
+// Rule: compressed kernels and modules: how large a layer may be.
 func Limit(size, maxDecompressed int) int {
 	return max(smallDecompressed, usualRatio*size, maxDecompressed)
 }
@@ -102,6 +103,7 @@ type payload struct {
 }
 
 // findPayload finds the payload of a file or layer. Even if it fails, it may set payload.container.
+// Rule: compressed kernels and modules: how they are found. Source: kernel scripts/extract-vmlinux.
 func findPayload(data []byte) (payload, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(stdelf.ELFMAG)):

@@ -18,6 +18,7 @@ const (
 func isZboot(data []byte) bool { return hasAt(data, 0, "MZ") && hasAt(data, zbootMagic, "zimg") }
 
 // zbootPayload returns the compressed flat image in an EFI zboot image.
+// Rule: EFI zboot image. Source: kernel drivers/firmware/efi/libstub/zboot-header.S.
 func zbootPayload(data []byte) (payload, error) {
 	p := payload{container: "EFI zboot", size: -1}
 	if len(data) < zbootEnd {

@@ -121,6 +121,7 @@ func (v *visitor) file(f File) error {
 
 // inside returns a path in a package without a leading "./". It is an error if the path is absolute
 // or leads out of the package.
+// Rule: paths in packages that lead out.
 func inside(name string) (string, error) {
 	clean := path.Clean(name)
 	if path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
@@ -171,6 +172,7 @@ func (v *visitor) tar(in io.Reader) error {
 }
 
 // IsSparse reports whether a file in a tar archive has holes, for which the archive has no bytes.
+// Rule: sparse files in packages. Source: GNU tar's manual, "Storing Sparse Files"
 func IsSparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {

@@ -144,6 +144,8 @@ const maxParts = 64
 // is looked for at the path that the compiler recorded, then at shorter and shorter suffixes of
 // that path. If the user names no directory, the last place is the absolute path at which the
 // compiler wrote the file, unless a build has replaced the compilation directory with ".".
+// Rule: split DWARF (-gsplit-dwarf): where .dwo files are searched. Source: elfutils
+// libdw/libdw_find_split_unit.c.
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil

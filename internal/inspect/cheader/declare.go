@@ -45,6 +45,7 @@ func (g *generator) declare(id uint32, name string, level int) {
 }
 
 // declarator writes the types that are on the stack above bottom, with the name in the middle.
+// Rule: C header: declarators. Source: libbpf btf_dump_emit_type_chain.
 func (g *generator) declarator(bottom int, name string, level int) {
 	afterStar := true // the first text needs no space before it
 	for len(g.chain) > bottom {

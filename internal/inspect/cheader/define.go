@@ -11,6 +11,7 @@ import (
 // emit writes the type whose id is id. If the parameter in is 0, the type comes from the queue, and
 // emit writes its definition. Otherwise, the type whose id is in refers to this type, and emit
 // writes the declarations that the reference requires.
+// Rule: C header: definitions and forward declarations. Source: libbpf btf_dump_emit_type.
 func (g *generator) emit(id, in uint32) {
 	if g.state[id]&emitted != 0 {
 		return

@@ -79,6 +79,7 @@ type filler struct {
 // field's alignment (align, in bytes) explains the gap. inBitfield is set between bitfields, where
 // alignment has no effect. fill follows libbpf's btf_dump_emit_bit_padding, with two differences:
 // long gaps get an array, and there are options (the fields of filler).
+// Rule: C header: padding. Source: libbpf btf_dump_emit_bit_padding.
 func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []field {
 	if at >= next {
 		return out
@@ -125,6 +126,8 @@ func roundUp(n, unit uint64) uint64 { return (n + unit - 1) / unit * unit }
 // (ItaniumRecordLayoutBuilder) on machines where the type of a bitfield affects the layout, such as
 // x86, Arm and BPF. It returns the size and alignment in bytes, and whether all members are where
 // the BTF has them.
+// Rule: C header: layout that compilers give a struct. Source: gcc place_field; clang
+// ItaniumRecordLayoutBuilder.
 func (l *layouts) layOut(t *btf.Type, members []placed, s shape, fields []field, m int) (
 	size uint64, align uint32, right bool) {
 	isPacked := s.isPacked()

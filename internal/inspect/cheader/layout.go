@@ -210,6 +210,7 @@ func (l *layouts) shape(id uint32) shape {
 	return found
 }
 
+// Rule: C header: packed, aligned. Source: libbpf btf_is_struct_packed.
 func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 	members, ok := l.members(t, o)
 	if !ok {

@@ -37,6 +37,7 @@ func newNames(b *btf.Blob) *names {
 }
 
 // chooseName reserves a name and returns it. It adds a suffix if the name itself is taken.
+// Rule: C header: names that occur several times. Source: libbpf btf_dump_resolve_name.
 func (s *namespace) chooseName(name string, given func() map[string]bool) string {
 	n := s.count[name] + 1
 	s.count[name] = n
@@ -190,6 +191,7 @@ var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mip
 	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
 
 // identifier returns the C form of a name, and records the name if it is a predefined macro.
+// Rule: C header: keywords and macros as names.
 func (n *names) identifier(name string) string {
 	name = identifier(name)
 	if len(name) <= 8 && predefined[name] {

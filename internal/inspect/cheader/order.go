@@ -10,6 +10,7 @@ import "github.com/rules-btf/rules_btf/internal/format/btf"
 // tag and so is written in place with its members. The result strong is set if the definition is
 // queued or written, not only a forward declaration. A typedef of a type that is only declared is
 // queued later, by the first type that needs the typedef's definition.
+// Rule: C header: which type must come before which. Source: libbpf btf_dump.c btf_dump_order_type.
 func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	if g.state[id]&ordered != 0 {
 		return true

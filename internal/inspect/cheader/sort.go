@@ -20,6 +20,7 @@ type sortKey struct {
 // structs and unions, then function types, each group with the typedefs that lead to its types;
 // then the rest. Each group is sorted by name, so a small change in a kernel makes a small change
 // in its header. Types with the same name are sorted by bpftool's hash.
+// Rule: C header: order of the types. Source: bpftool btf.c sort_btf_c.
 func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
 	for id, t := range g.blob.All() {

@@ -20,6 +20,7 @@ var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": 
 // lacking reports whether compilers for some machines have no number type of t's kind and size:
 // only floats of 4 and 8 bytes exist everywhere, and 32-bit machines have no 16-byte integers. Such
 // a number is written as a struct.
+// Rule: C header: number types that not all compilers have.
 func (l *layouts) lacking(t *btf.Type) bool {
 	switch t.Kind {
 	case btf.KindInt:

@@ -22,6 +22,7 @@ type Base struct {
 // Find reports the names that have several definitions in the inputs and the bases, except names
 // whose definitions are all in bases. The bases are a chain, deepest first; the order of the inputs
 // doesn't matter. The Inputs can't be used afterwards.
+// Rule: conflicts: report.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}

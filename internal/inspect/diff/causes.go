@@ -11,6 +11,7 @@ import (
 // take precedence over the others, then the nearest one: the one that the fewest references lead
 // to. Of several nearest ones, it is the one to which the most Indirect differences refer, or else
 // the first by name. The result has the indices of the differences that aren't Indirect.
+// Rule: diff: causes and follow-ups.
 func (c *comparison) findCauses(list []Difference) (own []int32) {
 	if c.work.listed == nil {
 		c.work.listed = make([]int32, c.contents)
@@ -157,6 +158,7 @@ func byText(a, b *Difference) int {
 // byImportance sorts differences: first those that break code that was compiled for A, then by how
 // many others they cause, then those for which both sides have a type, then by name. It ends with
 // the Indirect differences.
+// Rule: diff: which differences come first.
 func byImportance(a, b *Difference) int {
 	if n := cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(b.FollowUps, a.FollowUps),
 		cmp.Compare(classRank[a.Class], classRank[b.Class])); n != 0 {

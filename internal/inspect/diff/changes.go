@@ -47,6 +47,7 @@ func (c *comparison) cleared() map[[2]uint32]bool {
 
 // changesOf lists how two types with the same kind and name differ. The result says so too if they
 // don't, and only types that they refer to differ.
+// Rule: diff: what has changed in a type.
 func (c *comparison) changesOf(a, b uint32, budget int) *walker {
 	w := &walker{comparison: c, seen: c.cleared(), budget: budget}
 	w.inside(a, b, spot{types: [2]uint32{a, b}})
@@ -56,6 +57,7 @@ func (c *comparison) changesOf(a, b uint32, budget int) *walker {
 	return w
 }
 
+// Rule: diff: types that differ only because another does.
 func (w *walker) class() Class {
 	switch {
 	case w.own:

@@ -53,6 +53,7 @@ type Options struct {
 }
 
 // Compare returns the differences between two sides, the most important ones first (byImportance).
+// Rule: diff: which types of two blobs are equal.
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{},
 		work: newWork()}

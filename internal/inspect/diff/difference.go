@@ -100,6 +100,7 @@ const (
 )
 
 // Change is one change of a part of a type.
+// Rule: diff: changes that break code. Where a change is made, it says so.
 type Change struct {
 	Kind  ChangeKind `json:"kind"`
 	Where string     `json:"where,omitempty"` // "member bar.baz"; "" for the type itself

@@ -31,6 +31,7 @@ func (l Line) Moved() bool { return !l.Changed() && l.Old.Note != l.New.Note }
 
 // Lines returns the definitions of a struct, union, enum or function on both sides, line by line.
 // It returns nil for other kinds, and for types that only one side has.
+// Rule: diff: definitions next to each other. Source: pahole class__fprintf.
 func (d *Difference) Lines() []Line {
 	a, b := d.pair[0], d.pair[1]
 	if a == noPartner || b == noPartner {

@@ -72,6 +72,7 @@ func fieldNames(fields []field) []string {
 
 // matchFields pairs the fields of two types: by name, then those that have only been renamed. The
 // result renamed has the fields of a with a different name.
+// Rule: diff: pairs of members, renames.
 func (c *comparison) matchFields(a, b []field) (to []int, renamed map[int]bool) {
 	to = match(fieldNames(a), fieldNames(b))
 	text := func(fields []field) func(i int) string {

@@ -47,6 +47,7 @@ func (c *comparison) hasSection(b *btf.Blob, name string) bool {
 // changedSection lists that a variable that is only in one of the sections a and b is in another
 // section on the other side. It returns false if the other side doesn't have the variable. If both
 // sides have both sections, the change is listed only for the section that has lost the variable.
+// Rule: diff: a variable in a different section.
 func (w *walker) changedSection(a, b uint32, s spot, name string) bool {
 	x, y := w.nodes[a].blob, w.nodes[b].blob
 	from, to := w.sectionsOf(x)[name], w.sectionsOf(y)[name]

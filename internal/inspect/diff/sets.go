@@ -34,6 +34,7 @@ func (r Result) Same() bool { return r.Summary.Same() && len(r.Modules) == 0 }
 
 // CompareSets is Compare for the kernels of two sets, and for each two modules with the same name.
 // It lists the modules that only one set has, and those that differ, by Class and then by name.
+// Rule: diff: kernels with their modules.
 func CompareSets(a, b Set, opts Options) Result {
 	// All types of both sets are nodes of one graph, so that it is refined only once.
 	sides := [2]Side{a.Blobs(), b.Blobs()}

@@ -76,6 +76,7 @@ func (p *printer) quoted(before string, nameOff uint32) {
 }
 
 // record prints one type. The parameter at is the blob whose arenas hold the type's elements.
+// Rule: dump: BTF as text, record by record. Source: bpftool btf.c dump_btf_type.
 func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
 	p.num("[", id)
 	p.str("] ")

@@ -11,6 +11,7 @@ import (
 // KABI_RESERVE and KABI_IGNORE (scripts/gendwarfksyms/examples/kabi.h) and by the macros of RHEL,
 // Android, SUSE, openEuler, Oracle, Anolis and deepin; and members that RH_KABI_DEPRECATE renames.
 // ANDROID_VENDOR_DATA is not reserved space: modules of vendors use it.
+// Rule: kABI: reserved and replaced members. Source: kernel scripts/gendwarfksyms/examples/kabi.h.
 var reserved = []string{"__kabi_reserved", "__kabi_ignored", "rh_reserved", "uek_reserved",
 	"ck_reserved", "deepin_reserved", "kabi_reserved", "android_kabi_reserved",
 	"android_backport_reserved", "suse_kabi_padding"}

@@ -87,6 +87,7 @@ func (r *reached) step(from uint32, next []uint32) []uint32 {
 // path writes the shortest path from a symbol to a type, as in "netif_rx → struct sk_buff.sk →
 // struct sock". Of several, it is the one from the first symbol by name. For a symbol, it is the
 // name.
+// Rule: kABI: paths from symbols.
 func (r *reached) path(id uint32) string {
 	var ids []uint32
 	for at := id; at != 0; at = r.parent[at] {

@@ -71,6 +71,7 @@ func (k *kept) owner(id uint32) *kept {
 // the symbols, and the types to which they lead. Of a struct or union for which declare returns
 // true, it has only a declaration. The result depends only on the content, not on the order of
 // types or modules. It is nil if no symbol has BTF.
+// Rule: kABI: types that the symbols reach.
 func (k Kernel) Reduce(symbols []Symbol, declare func(title string) bool) (*btf.Blob, error) {
 	r := reducer{Kernel: k, declare: declare}
 	of := map[*btf.Blob]*kept{}

@@ -38,6 +38,8 @@ func (j *judge) difference(d *diff.Difference) {
 }
 
 // change decides whether a change breaks modules that were compiled for A, and says why.
+// Rule: kABI: which changes are compatible. Source: libabigail harmless_filter; kernel
+// Documentation/kbuild/gendwarfksyms.rst.
 func (j *judge) change(c *diff.Change) (breaks bool, reason string) {
 	t, _ := j.a.ByID(c.Part.In[0])
 	u, _ := j.b.ByID(c.Part.In[1])

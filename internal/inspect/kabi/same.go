@@ -14,6 +14,7 @@ const maxNested = 32
 //
 // As in libabigail, qualifiers, typedefs and names of base types don't matter, nor does a pointer
 // to void that now points to something else, nor an enum that is now an integer of the same size.
+// Rule: kABI: types that differ only in names. Source: libabigail harmless_filter.
 func (j *judge) alike(a, b uint32) string {
 	c := comparer{a: j.a.Blob, b: j.b.Blob, why: "only qualifiers or names differ", left: 1 << 12}
 	if !c.alike(a, b, maxNested) {

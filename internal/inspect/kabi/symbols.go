@@ -49,6 +49,7 @@ func isHeader(line string) bool {
 // be a Module.symvers (or what is derived from it, such as RHEL's Module.kabi), a stablelist of
 // RHEL, a symbol list of Android, or one name per line. In the last three, lines with a header in
 // brackets are skipped. Comments begin with #.
+// Rule: kABI: formats of symbol lists.
 func ReadSymbols(data []byte) ([]Symbol, error) {
 	var list []Symbol
 	n, symvers := 0, false

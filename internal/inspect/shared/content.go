@@ -17,6 +17,7 @@ type contents struct {
 
 // findContents finds which types of the modules are equal: those with the same shape or, if types
 // of that shape can differ (tags.varies), those in the same class of the partition refinement.
+// Rule: shared base: which types of modules are equal.
 func (s *Set) findContents(t *tags) *contents {
 	c := &contents{Set: s, tags: t, of: make([]uint32, len(s.held.shape)), first: []uint32{0}}
 	c.classes()

@@ -15,6 +15,7 @@ import (
 // base matches any definition (package resolve), so these types would also match the types of
 // modules that define the tag differently. And in modules that only declare the tag, the tag would
 // get the shared base's definition.
+// Rule: shared base: what it leaves out.
 func (c *contents) findUnclear() {
 	declared := make([]bool, len(c.shapes.hashes)) // by stub
 	for _, i := range c.first[1:] {
@@ -78,6 +79,7 @@ func refersTo(b *btf.Blob, t *btf.Type, is []bool) bool {
 
 // chooseShared decides which contents are shared: a content is shared if it is held by two or
 // more modules and not unclear, or if another shared content refers to it.
+// Rule: shared base: what it holds.
 func (c *contents) chooseShared() []bool {
 	chosen := make([]bool, len(c.first))
 	var work []uint32

@@ -99,6 +99,7 @@ type Section struct {
 }
 
 // Take returns a report on b. It cuts the list Largest to limit types, unless limit is 0.
+// Rule: size: what makes BTF large.
 func Take(b *btf.Blob, limit int) *Report {
 	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
 		Largest: []Record{}, Sections: []Section{}}

@@ -55,6 +55,7 @@ type Archive struct {
 
 // Build reads and checks the files of a release. BTF with a distilled base is relocated to the BTF
 // of vmlinux, as in the kernel. The order and directories of modules don't affect the result.
+// Rule: archive of a release: how it is made.
 func Build(r Release) (*Archive, error) {
 	b := &builder{release: r, ids: map[string]int{}, isBase: map[string]bool{}}
 	for _, on := range r.On {
@@ -308,6 +309,7 @@ func (b *builder) levels() (map[int][]int, error) {
 
 // below returns the name of the file on which a module, the shared base or a file with sites is
 // based.
+// Rule: archive of a release: bases of its files, shared base.
 func (b *builder) below(name string) string {
 	if of := SitesOf(name); of != "" {
 		return of

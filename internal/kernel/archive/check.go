@@ -35,6 +35,7 @@ type Options struct {
 // It returns one line per problem, sorted by file. Problems are, for example, BTF that the kernel
 // would reject, or BTF whose base has changed since the BTF was made. It returns an error if it
 // can't read the manifest, the tar archive or the directory of images.
+// Rule: archive of a release: checks before boot. Source: kernel btf_parse_module.
 func Check(path string, opts Options) ([]string, error) {
 	images, err := opts.Images.find()
 	if err != nil {
@@ -73,6 +74,7 @@ func Check(path string, opts Options) ([]string, error) {
 }
 
 // noteShared reports what an archive with a shared base can't be used for.
+// Rule: archive of a release: what a shared base rules out.
 func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
 	switch {
 	case m.SharedBase == "":

@@ -64,6 +64,7 @@ func moduleFile(path string) (string, bool) {
 }
 
 // checkImage compares the image at path with the file f of the archive, whose content is raw.
+// Rule: archive of a release: comparison with vmlinux and modules. Source: kernel btf_relocate_id.
 func checkImage(f *checked, l *layer, raw []byte, path string) error {
 	file, err := elf.Open(path)
 	if err != nil {

@@ -30,6 +30,7 @@ const (
 )
 
 // Manifest describes an archive.
+// Rule: archive of a release: its manifest. docs/manifest.md has the format.
 type Manifest struct {
 	Version int    `json:"version"`            // version of this format
 	Release string `json:"release"`            // as uname -r prints it

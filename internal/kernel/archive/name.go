@@ -13,6 +13,7 @@ const maxName = 59
 // Name returns the name that the kernel gives the module in a file: the file's base name without
 // suffixes, and with _ in place of - and commas (name-fix-token in scripts/Makefile.lib). For both
 // nf-nat.ko and nf_nat.btf, the name is nf_nat.
+// Rule: names of modules. Source: kernel scripts/Makefile.lib name-fix-token; btf_module_notify.
 func Name(file string) string {
 	name := path.Base(file)
 	for _, suffix := range []string{".btf", ".debug", ".ko", ".mod"} {

@@ -22,6 +22,7 @@ const maxSet = 2 << 30
 // kernel gives them. Files with sites of inlined functions (see SitesOf) are not read. ReadSet
 // returns no kernel and no error for a path that is neither a directory nor a tar archive, or that
 // doesn't exist.
+// Rule: kernel with modules: which files are modules.
 func ReadSet(path string) (kernel *btf.Blob, modules map[string]*btf.Blob, err error) {
 	s := setReader{path: path, blobs: map[string]*btf.Blob{}, bases: map[string][]Base{}}
 	info, err := os.Stat(path)
@@ -160,8 +161,8 @@ func (s *setReader) parse(file string, base *btf.Blob) (*btf.Blob, error) {
 	}
 	defer r.Close()
 	if s.size += size; size > maxFile || s.size > maxSet {
-		return nil, fmt.Errorf("too large: a file may have %d bytes, and all together %d", maxFile,
-			maxSet)
+		return nil, fmt.Errorf("too large: at most %d bytes of one file are read, and %d of all files",
+			maxFile, maxSet)
 	}
 	data, err := io.ReadAll(io.LimitReader(r, size))
 	if err != nil {

@@ -59,6 +59,7 @@ func (a *Archive) WriteDir(dir string) error {
 // WriteTar writes the archive as a tar file (ustar), compressed as the ending of its name implies
 // (see TarEnding). All files get the same time (in 1970), user 0 and mode 0444, so the output
 // depends neither on the machine nor on the time.
+// Rule: archive of a release: tar files, their compression.
 func (a *Archive) WriteTar(w io.Writer, ending string) error {
 	list, err := a.entries()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 // wrong words, sorted by offset, or none if the file has no such section. If a name has no type,
 // the id 0 is correct, except in a set8: there, Check reports the id 0, because the kernel rejects
 // a set of kfuncs with that id (btf_check_kfunc_protos).
+// Rule: .BTF_ids: checking ids. Source: kernel btf_check_kfunc_protos.
 func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {

@@ -11,6 +11,8 @@ import (
 const moduleSignature = "~Module signature appended~\n"
 
 // Find reads the section .BTF_ids of a file. It returns nil if the section is missing or empty.
+// Rule: .BTF_ids: reading and writing the section. Source: resolve_btfids elf_collect,
+// patch_btfids.
 func Find(f *elf.File) (*Section, error) {
 	sec, err := find(f)
 	if sec == nil || err != nil {

@@ -20,6 +20,7 @@ type Kfunc struct {
 // for implicit arguments (find_kfunc_flags). If several sets contain a function, its flags are from
 // the set whose name sorts last, because resolve_btfids visits that set first in its tree. Kfuncs
 // returns an error if Restore must be called first. (Package facts combines flags from all sets.)
+// Rule: .BTF_ids: flags of kfuncs. Source: resolve_btfids find_kfunc_flags.
 func (s *Section) Kfuncs() ([]Kfunc, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func (s *Section) Functions() map[string]bool {
 // CheckKfuncs returns the entries of a file's set8s that the kernel refuses to register as kfuncs
 // (btf_check_kfunc_protos): those whose id isn't that of a function in b, or for whose name taken
 // returns true. The kernel reads as many entries as the set's count says.
+// Rule: .BTF_ids: ids that can't be registered as kfuncs. Source: kernel btf_check_kfunc_protos.
 func CheckKfuncs(f *elf.File, b *btf.Blob, taken func(name string) bool) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {

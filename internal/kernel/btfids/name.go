@@ -38,6 +38,7 @@ var kinds = []struct {
 
 // parseName parses a symbol's name, which begins with Prefix. The name of an id ends with two
 // underscores and a number that makes it unique.
+// Rule: .BTF_ids: what a symbol means. Source: resolve_btfids symbols_collect, get_id, add_set.
 func parseName(symbol string) (meaning, error) {
 	rest := symbol[len(Prefix):]
 	for _, k := range kinds {

@@ -42,6 +42,7 @@ const maxFound = 4
 // the kernel might use no type or a wrong one. For such a name, resolve_btfids prints WARN and
 // continues. Resolve may be called again with other BTF. It returns an error if Restore must be
 // called first.
+// Rule: .BTF_ids: filling in ids, counts, sorted sets. Source: resolve_btfids id_patch, sets_patch.
 func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, nil, err
@@ -62,6 +63,7 @@ func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 }
 
 // find looks up all names in b and its bases, starting at the deepest base.
+// Rule: .BTF_ids: which of several types a name means. Source: resolve_btfids symbols_resolve.
 func (s *Section) find(b *btf.Blob) []target {
 	at := map[key]int{}
 	var targets []target
@@ -107,6 +109,7 @@ func (s *Section) finish(x *set) {
 	copy(s.data[x.first():], slices.Concat(entries...))
 }
 
+// Rule: .BTF_ids: warnings about names. Source: resolve_btfids id_patch, symbols_resolve.
 func warnings(targets []target) []Finding {
 	var list []Finding
 	for i := range targets {

@@ -32,6 +32,7 @@ func (s *Section) checkRestored() error {
 
 // Restore moves the flags of sorted sets back to the symbols of their functions. old is the BTF to
 // which the ids in the section refer.
+// Rule: .BTF_ids: flags in sets that are already sorted.
 func (s *Section) Restore(old *btf.Blob) error {
 	for set := s.firstSorted(); set != nil; set = s.firstSorted() {
 		if err := s.restore(set, old); err != nil {

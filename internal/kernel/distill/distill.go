@@ -50,6 +50,7 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 
 // Split distills the base of b. It returns the distilled base, and a version of b that is based on
 // the distilled base.
+// Rule: distilled base: how it is made. Source: libbpf btf__distill_base.
 func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if b.Base == nil {
 		return nil, nil, fmt.Errorf("the BTF is not split, so it has no base to distill")

@@ -20,6 +20,7 @@ func (d *distiller) sameName(name string) []uint32 {
 
 // findable reports whether the kernel, when it looks up the distilled form of t, finds only t, the
 // type with the given id.
+// Rule: distilled base: types that the kernel can find again.
 func (d *distiller) findable(id uint32, t *btf.Type) bool {
 	list := d.sameName(d.src.TypeName(t))
 	composites := 0

@@ -25,6 +25,8 @@ import (
 //
 // BTF without a base is an error for a kernel module, because the kernel would take its ids for ids
 // in the BTF of vmlinux.
+// Rule: embedding: .BTF and .BTF.base in an ELF file. Source: kernel scripts/gen-btf.sh
+// embed_btf_data; pahole btf_encoder__write_elf.
 func Into(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, data []byte, err error) {
 	if reserved := loaded(f, btf.SectionTypes); reserved > 0 {
 		if types, err = types.fill(f, reserved, "make an object file from the BTF with btfdedup embed "+
@@ -44,6 +46,7 @@ func Into(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, data []byte, err
 // is not loaded. If a linked file has a .BTF of a different size in a loaded segment, Over puts the
 // new BTF into an additional section .BTF that is not loaded, and leaves the loaded bytes in the
 // file; the result beside is then true.
+// Rule: embedding: a .BTF that is loaded.
 func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, false, err
@@ -134,6 +137,7 @@ func loaded(f *elf.File, name string) uint64 {
 // loaded section .BTF. The kernel's scripts/gen-btf.sh makes such an object file with the compiler,
 // objcopy and dd, and links it into vmlinux. The linker script puts __start_BTF and __stop_BTF
 // around .BTF.
+// Rule: embedding: an object file with .BTF. Source: kernel scripts/gen-btf.sh gen_btf_o.
 func Object(f *elf.File, types *Blob) ([]byte, error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, err

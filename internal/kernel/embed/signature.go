@@ -19,6 +19,8 @@ const (
 // Unsigned returns f if it has no module signature. If f has one, Unsigned returns the file without
 // the signature if the parameter drop is set; otherwise it returns an error, because a change would
 // invalidate the signature. The result refers to f, which must stay open.
+// Rule: signed modules, --drop-signature. Source: kernel/module/signing.c module_sig_check,
+// kernel/module_signature.c.
 func Unsigned(f *elf.File, drop bool) (*elf.File, error) {
 	data := f.Bytes()
 	if !bytes.HasSuffix(data, []byte(signatureMagic)) {

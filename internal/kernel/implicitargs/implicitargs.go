@@ -42,6 +42,8 @@ var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
 // bpf_kfunc. The result is raw BTF in canonical order with the same base as b, even if nothing
 // changes. If b has sites of inlined functions, they come after the other anonymous types of the
 // result. jobs is the number of threads.
+// Rule: kfuncs: implicit arguments. Source: resolve_btfids btf2btf,
+// process_kfunc_with_implicit_args.
 func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	edited, err := edit(b, kfuncs)
 	if err != nil {

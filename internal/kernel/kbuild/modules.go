@@ -63,6 +63,8 @@ func (r *reader) moduleStem(line string) (string, error) {
 
 // linkedInModule returns the objects of the module stem.ko. The command of the final link names
 // stem.o, which is either the output of an earlier link or the module's only object.
+// Rule: Kbuild: files from which a module was linked. Source: kernel scripts/Makefile.modfinal,
+// scripts/Makefile.build.
 func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 	inputs := []string{stem + ".o"}
 	for _, name := range []string{stem + ".mod.o", ".module-common.o"} {

@@ -45,6 +45,9 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 //     vmlinux.o was linked, and the few that scripts/link-vmlinux.sh adds. Kbuild always links
 //     vmlinux.o, because modpost needs it; if vmlinux is not linked from vmlinux.o, both are linked
 //     from the same archives.
+//
+// Rule: Kbuild: files from which vmlinux was linked. older.go has kernels before 5.19. Source:
+// kernel scripts/link-vmlinux.sh, scripts/Makefile.vmlinux_o.
 func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 	const linkerMap = "vmlinux.map"
 	// The map may be left over from a different configuration.

@@ -9,6 +9,7 @@ import (
 
 // notBuilt is the error for a directory that has neither vmlinux nor modules.order. Like all errors
 // in this file, it says what kind of directory was given, and which directory to give instead.
+// Rule: Kbuild: a directory in which nothing was built.
 func notBuilt(dir string) error {
 	switch root := rootAbove(dir); {
 	case isSource(dir):

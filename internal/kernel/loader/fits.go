@@ -14,6 +14,7 @@ import (
 // applies only to BTF from BPF_BTF_LOAD, another size of struct module, or a module with none of
 // the functions in its BTF. The kernel checks none of this, because it resolves no references in
 // the BTF of modules.
+// Rule: loading: signs that BTF was made for another kernel or module.
 func (k *Kernel) misfit(m *Module, b *btf.Blob) string {
 	if hasNoBase(b) {
 		return noBase

@@ -111,6 +111,8 @@ func (k *Kernel) CutEnums() string {
 }
 
 // search finds what the texts in a kernel's image say.
+// Rule: loading: configuration and release of a kernel, from its image. Source: kernel
+// linux_banner, btf_module_notify, try_to_force_load.
 func (k *Kernel) search(image []byte) {
 	k.image = image != nil
 	k.drops = bytes.Contains(image, []byte(dropsText))

@@ -42,6 +42,7 @@ func (v Verdict) OK() bool {
 }
 
 // Load finds out what happens when the kernel k loads the module m.
+// Rule: loading: what a kernel does with a module. Source: kernel load_module, btf_module_notify.
 func (k *Kernel) Load(m *Module) Verdict {
 	if m.err != nil {
 		why := strings.TrimPrefix(m.err.Error(), m.Label)
@@ -113,6 +114,8 @@ func (k *Kernel) loadTypes(m *Module) Verdict {
 }
 
 // mayDrop reports whether it isn't known if the kernel drops BTF that it rejects.
+// Rule: loading: when CONFIG_MODULE_ALLOW_BTF_MISMATCH is guessed. The image isn't known, or the
+// release has the option but not yet the text that shows it. Source: kernel btf_module_notify.
 func (k *Kernel) mayDrop() bool {
 	return !k.image ||
 		!k.drops && !k.version.before(addsDrops) && k.version.before(saysDrops)
@@ -120,6 +123,8 @@ func (k *Kernel) mayDrop() bool {
 
 // checkHeaders returns why the kernel refuses a module before it reads any BTF, or ""
 // (elf_validity_cache_copy, check_modinfo).
+// Rule: loading: is the module for this kernel (vermagic, machine). Source: kernel check_modinfo,
+// same_magic, elf_validity_cache_index_mod.
 func (k *Kernel) checkHeaders(m *Module) string {
 	if k.machine.addrSize != 0 && k.machine != m.machine {
 		return fmt.Sprintf("it was built for %v, but the kernel is for %v", m.machine, k.machine)

@@ -82,6 +82,8 @@ var forms = []struct {
 }
 
 // unknown returns what in a module's BTF is newer than the kernel, or "".
+// Rule: loading: what older kernels don't know in BTF. Source: kernel btf_check_meta of each
+// version.
 func (v version) unknown(b *btf.Blob) string {
 	if h := b.Header; v.before(readsLayout) {
 		switch {

@@ -32,6 +32,7 @@ type IDs struct {
 // Find reads .BTF_ids of f. It returns nil if the section is missing or empty. If f has already
 // been resolved, flags have been moved, and Find uses the .BTF of f to move them back; oldBase
 // reads the base of that .BTF. Errors name the file.
+// Rule: .BTF_ids: old BTF of a file whose ids are resolved.
 func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	section, err := btfids.Find(f)
 	if section == nil || err != nil {
@@ -86,6 +87,7 @@ func (x *IDs) ImplicitKfuncs() []string {
 // the function's id in .BTF_ids, or f is stripped. This is the rule of resolve_btfids
 // (keep_in_base_btf in tools/bpf/resolve_btfids/main.c of Linux 7.4). Call the result only while f
 // is open. x may be nil.
+// Rule: sites of inlined functions: functions that stay outside the separate file.
 func (x *IDs) Outlined(f *elf.File) (func(name string) bool, error) {
 	symbols, err := f.Symbols()
 	if err != nil {
@@ -117,6 +119,7 @@ type Types struct {
 // Explicit removes the implicit arguments of the file's kfuncs from BTF, which was read from the
 // file typesPath. Explicit returns the new BTF, and the same sites on it; or t if there is nothing
 // to remove. resolve-ids writes the raw BTF to --btf-out. x may be nil.
+// Rule: kfuncs: implicit arguments. In BTF that is being embedded.
 func (x *IDs) Explicit(t Types, typesPath string, jobs int) (Types, error) {
 	if len(x.ImplicitKfuncs()) == 0 {
 		return t, nil

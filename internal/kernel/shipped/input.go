@@ -216,6 +216,7 @@ func (in *input) read(label, name string, size int64, r io.Reader) error {
 
 // special adds a module, which no kernel can load, because it is a device, for example. It is an
 // error if a kernel is such a file.
+// Rule: packages: modules that are neither files nor links.
 func (in *input) special(label, name string) error {
 	err := fmt.Errorf("%s: neither a regular file nor a link", label)
 	if !isModule(name) {

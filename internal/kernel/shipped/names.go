@@ -35,6 +35,7 @@ func isModule(name string) bool {
 
 // wanted reports whether the file at a path in a directory or package is a kernel or module, and
 // counts such files.
+// Rule: packages: which files are kernels and modules.
 func (in *input) wanted(name string) bool {
 	base := path.Base(name)
 	switch {

@@ -42,6 +42,7 @@ func (f *Found) pickKernels(kernels []kernel) error {
 
 // kernelOf returns the kernel for a module: the only one, or the one whose release is in the
 // module's vermagic, or else in its path (lib/modules/RELEASE). It returns nil if there is none.
+// Rule: packages: which kernel a module is for.
 func (f *Found) kernelOf(m *loader.Module) *loader.Kernel {
 	if len(f.Kernels) == 1 {
 		return f.Kernels[0]

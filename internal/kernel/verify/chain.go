@@ -6,6 +6,7 @@ import "github.com/rules-btf/rules_btf/internal/format/btf"
 // (btf_check_modifier_chain_length). A chain is followed only to an id that isn't larger than that
 // of the last modifier with a good chain. Kernels before 7.2 (btf_check_type_tags) also require
 // tags to precede other modifiers.
+// Rule: verify: chains of modifiers. Source: kernel btf_check_modifier_chain_length.
 func (c *checker) chains() {
 	good := c.b.StartID - 1
 	for i := range c.b.Types {

@@ -112,6 +112,7 @@ func (c *checker) blobRules() {
 }
 
 // order checks that anonymous types come first, and that named types are in strcmp order.
+// Rule: verify: order of the types. Source: kernel btf_check_sorted.
 func (c *checker) order() {
 	prev := ""
 	for i := range c.b.Types {

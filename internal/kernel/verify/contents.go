@@ -5,6 +5,7 @@ import "github.com/rules-btf/rules_btf/internal/format/btf"
 // contents finds structs, unions and arrays that contain themselves. The descents of the resolver
 // find most of them. But like the kernel, they miss loops through a modifier that was first
 // resolved by following a pointer.
+// Rule: types that contain themselves by value. In the final BTF.
 func (r *resolver) contents() {
 	const (
 		unseen = iota

@@ -39,6 +39,7 @@ var forms = [btf.NumKinds]struct {
 
 // form checks a record without its references, like the check_meta function of its kind in
 // kernel/bpf/btf.c.
+// Rule: verify: form of a record. Source: kernel btf_check_meta, and check_meta of each kind.
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
 	may := forms[t.Kind]
@@ -140,6 +141,8 @@ func (c *checker) intForm(i uint32) {
 	}
 }
 
+// Rule: verify: members that begin outside their struct, or before the previous one. Source: kernel
+// btf_struct_check_meta.
 func (c *checker) memberForm(i uint32) {
 	t := &c.b.Types[i]
 	last := uint32(0)
@@ -164,6 +167,7 @@ func (c *checker) memberForm(i uint32) {
 	}
 }
 
+// Rule: enums that are only declared. verify checks them like other enums.
 func (c *checker) enumForm(i uint32) {
 	t := &c.b.Types[i]
 	if !slices.Contains([]uint32{1, 2, 4, 8}, t.SizeOrType) {
@@ -174,6 +178,7 @@ func (c *checker) enumForm(i uint32) {
 	}
 }
 
+// Rule: verify: DATASECs. Source: kernel btf_datasec_check_meta, btf_datasec_resolve.
 func (c *checker) datasecForm(i uint32) {
 	t := &c.b.Types[i]
 	if t.SizeOrType == 0 {

@@ -52,6 +52,8 @@ func (c *checker) locParamForm(i uint32) {
 }
 
 // locsecForm checks a LOCSEC like btf_locsec_check_meta, and the order of its sites.
+// Rule: verify: sites of inlined functions (LOC_PARAM, LOC_PROTO, LOCSEC). Source: kernel
+// btf_loc_param_check_meta, btf_locsec_check_meta, btf_loc_proto_resolve, btf_locsec_resolve.
 func (c *checker) locsecForm(i uint32) {
 	sites := c.b.SitesOf(&c.b.Types[i])
 	for n, s := range sites {

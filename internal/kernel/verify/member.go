@@ -9,6 +9,8 @@ import (
 
 // member checks a member of a struct or union, like the check_member and check_kflag_member
 // functions in kernel/bpf/btf.c. It returns the violated rule and the reason, or "".
+// Rule: verify: members that end outside their struct. Only in the final BTF. Source: kernel
+// btf_int_check_member, btf_int_check_kflag_member, btf_enum_check_member, btf_struct_check_member.
 func (r *resolver) member(s *btf.Type, m *btf.Member) (rule, why string) {
 	at, size, ok := r.sized(m.Type)
 	if !ok {

@@ -40,6 +40,7 @@ func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string
 	return s, true
 }
 
+// Rule: verify: names. Source: kernel btf_name_valid_identifier, btf_name_valid_section.
 func (c *checker) typeName(i uint32, want needs) {
 	t := &c.b.Types[i]
 	if want == forbidden && t.NameOff == 0 {

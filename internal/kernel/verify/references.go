@@ -6,6 +6,7 @@ import (
 )
 
 // look processes the top of the stack, like the resolve function for its kind in kernel/bpf/btf.c.
+// Rule: verify: references between types. Source: kernel btf_check_all_types, btf_resolve.
 func (r *resolver) look(v *vertex) step {
 	t := &r.b.Types[v.id-r.b.StartID]
 	switch t.Kind {

@@ -11,9 +11,11 @@ import (
 const (
 	// VmlinuxModule has the BTF of vmlinux in its section .BTF (CONFIG_DEBUG_INFO_BTF=m, proposed for
 	// scripts/gen-btf.sh in September 2026). Its own types have no BTF.
+	// Rule: modules that carry the BTF of vmlinux. Source: kernel scripts/gen-btf.sh.
 	VmlinuxModule = "btf_vmlinux"
 	// SitesModule has the sites of vmlinux in its section .BTF.inline (DEBUG_INFO_BTF_INLINE=m,
 	// scripts/gen-btf.sh of Linux 7.4).
+	// Rule: modules that carry the sites of vmlinux. Source: kernel scripts/gen-btf.sh.
 	SitesModule = "btf_vmlinux_inline"
 )
 
@@ -45,6 +47,7 @@ func OfSites(opts Options) Options {
 
 // Sites parses and checks the BTF of inlined functions, as in a section .BTF.inline. Its base is the
 // BTF of the file that has the sites.
+// Rule: verify: sites must be based on the BTF of their file.
 func Sites(raw []byte, base *btf.Blob) (*btf.Blob, error) {
 	b, err := btf.Parse(raw, base)
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 //
 // The shape of a type is its content with a stub in place of each tag that it refers to. The stub
 // doesn't depend on which definition of the tag is meant (types.Graph.Unpinned).
+// Rule: split BTF: what the link looks up in the base.
 type Base interface {
 	// Target is the target of the BTF, as far as it is known; the byte order always is.
 	Target() object.Target

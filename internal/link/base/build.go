@@ -90,6 +90,7 @@ func (b *builder) shape(id uint32) *object.TypeShape {
 }
 
 // index makes the index of one BTF. The caller sets only the checksums in h.
+// Rule: index of a base: how it is made.
 func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	shapes := make([]entry, 0, len(blob.Types))
 	var definitions, declTags []entry

@@ -11,6 +11,7 @@ import (
 // With returns the chain f, extended by split BTF that is based on it. The chain must not contain
 // index files. Only the parts of f to which the split BTF refers are read. f doesn't change, and
 // must stay open while the result is in use.
+// Rule: chain of bases: adding BTF without reading the bases again.
 func (f *Files) With(split []byte) (*Files, error) {
 	if err := f.NeedBTF("split BTF on top of it"); err != nil {
 		return nil, err

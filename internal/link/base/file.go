@@ -29,11 +29,12 @@ const (
 // header follows magic and the CRC-32C of everything after the checksum. All numbers are
 // little-endian. After the header come, without padding, the tables of shapes, definitions, strings
 // and declaration tags, then index.blocks, then index.refs.
+// Rule: index of a base: its format.
 type header struct {
 	Version uint32
 	Order   uint32 // the byte order of the BTF
-	// These are the parts of object.TargetOfTypes for BTF without a base. The numbers are zero if the
-	// types don't show them, and in an index of split BTF.
+	// These are parts of object.TargetOfTypes; what the types don't show is 0. In an index of split
+	// BTF, both are 0.
 	Machine, AddrSize uint32
 	// These are the ranges of the BTF's own ids and string offsets. The ends are exclusive.
 	StartID, EndID, StartStr, EndStr uint32
@@ -86,6 +87,7 @@ func setChecksum(data []byte) {
 func isIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // parseIndex checks an index and slices it into its parts, which are read only on demand.
+// Rule: index of a base: how it is checked.
 func parseIndex(data []byte) (*index, error) {
 	const again = "rebuild it with btfdedup index"
 	if !isIndex(data) || len(data) < headerAt+headerLen {

@@ -36,6 +36,7 @@ type Files struct {
 }
 
 // Open reads a chain of bases, each based on the one before it. Several threads may use the result.
+// Rule: --base: BTF or an index.
 func Open(paths []string) (*Files, error) {
 	f := &Files{}
 	if len(paths) > 0 {
@@ -122,6 +123,7 @@ func (f *Files) Fit(file *elf.File) (doubt string, err error) {
 }
 
 // CheckKernel returns an error if an ELF file is a kernel, but there is a base.
+// Rule: wrong base: when it is an error. A kernel has none.
 func (f *Files) CheckKernel(file *elf.File) error {
 	if f.Base == nil || file.Relocatable() || file.ModuleInfo("vermagic") != "" {
 		return nil

@@ -40,6 +40,7 @@ func (l *locals) count(f *facts.Facts) {
 // definers returns the candidates that match the Definition of a local variable. A unit whose
 // source file has the same base name must hold the candidate, and the hash of the candidate and the
 // unit's types must equal the Definition.
+// Rule: static variables with the same name: which file's. pahole uses the addresses in the DWARF.
 func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
@@ -99,6 +100,7 @@ func (d *decider) typesHash(u int) types.Hash {
 // file. The facts have only the base names of files, so several units may have that name. Of these
 // units, inFileOf takes those that share the most static functions and variables with the file;
 // if several tie, those with the fewest functions and variables that the file lacks.
+// Rule: static variables with the same name: which file's. If nothing else distinguishes them.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil

@@ -64,6 +64,7 @@ const (
 // findClones finds the clones among the names with a suffix, which the parts have listed. With the
 // feature true_signature, clones are separate functions, and findClones only records which
 // functions have clones.
+// Rule: true_signature. Which clones are separate functions.
 func (d *decider) findClones(parts []part) clones {
 	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)
@@ -94,6 +95,8 @@ func (d *decider) findClones(parts []part) clones {
 
 // encodeFunction decides on the candidates for one name. The name is a base name or, with the
 // feature true_signature, a clone's full name.
+// Rule: functions: what is encoded if several share a name. Source: pahole
+// btf_encoder__add_saved_funcs.
 func (d *decider) encodeFunction(name types.Str, group []Holder) {
 	own := group
 	switch {
@@ -155,12 +158,14 @@ func (d *decider) encodedAs(k, made Type) {
 
 // hasSymbol reports whether the linked file has a symbol of the function: one with this name, or
 // the symbol of a clone that isn't a separate function.
+// Rule: symbols that a function must have. A global or local one of its name, or a clone's.
 func (d *decider) hasSymbol(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	return bits&symbols.Exact != 0 || bits&symbols.Suffixed != 0 && bits&symbols.HasClones == 0
 }
 
 // symbolReason returns why a function's symbols prevent encoding it, or "" if they don't.
+// Rule: skipped: only clones are in the file.
 func (d *decider) symbolReason(name types.Str) string {
 	switch {
 	case d.symbols.Of(name)&symbols.Exact == 0 && !d.features.Has(features.OptimizedFunc):
@@ -174,6 +179,7 @@ func (d *decider) symbolReason(name types.Str) string {
 // severalAddresses reports whether functions with this name are at several addresses. A tracer that
 // attaches by name couldn't know which function is meant. Clones' addresses count too, unless the
 // clones are encoded under their own names.
+// Rule: skipped: ambiguous address. Source: pahole elf_function__has_ambiguous_address.
 func (d *decider) severalAddresses(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {
@@ -199,6 +205,7 @@ func flags(h *Holder) types.FuncFlags {
 // skipReason returns why a function can't be encoded, or "" if it can. The flags for reordered,
 // uncertain and unexpected parameters count if any owner has them, even a split-off part. The flags
 // for optimized and unlocated parameters count only if every owner has one of the two.
+// Rule: skipped: the reasons that the link finds.
 func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
@@ -229,6 +236,7 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 }
 
 // isConsistent reports whether the prototypes of all candidates have the same loose hash.
+// Rule: skipped: inconsistent prototype. Source: pahole funcs__match.
 func (d *decider) isConsistent(group []Holder) bool {
 	first := d.Node(group[0].Type).Ref
 	return !slices.ContainsFunc(group, func(h Holder) bool {
@@ -239,6 +247,7 @@ func (d *decider) isConsistent(group []Holder) bool {
 
 // prototype returns the prototype that the owners (owners.go) have in most units. Ties are broken
 // by content. With consistent_func, functions with inconsistent prototypes are already skipped.
+// Rule: prototype that is encoded, of several. Source: pahole btf_encoder__select_canonical_state.
 func (d *decider) prototype(group []Holder) Type {
 	best := group[0].Ref
 	if !slices.ContainsFunc(group, func(h Holder) bool { return h.Ref != best }) {
@@ -260,6 +269,8 @@ func (d *decider) prototype(group []Holder) Type {
 
 // unnamedParameter reports whether a prototype has a parameter without a name. The kernel rejects a
 // FUNC with such a prototype (btf_func_check). "..." is allowed; it has neither name nor type.
+// Rule: skipped: unnamed parameter. Source: kernel btf_func_check; pahole ftype__has_arg_names,
+// without a message.
 func (d *decider) unnamedParameter(proto Type) bool {
 	return slices.ContainsFunc(d.Graph.ElemsOf(d.Node(proto)), func(p types.Elem) bool {
 		return p.Name == 0 && p.Ref != 0

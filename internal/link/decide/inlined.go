@@ -30,6 +30,7 @@ const someNames = 1 << 12
 // prototype. No other functions are encoded, and no variables or declaration tags. The function
 // find returns the FUNC of the base with a name and prototype, or 0. Several threads call it. The
 // result has all FUNCs that units hold: these are the inlined functions.
+// Rule: sites of inlined functions: which function they refer to. Source: pahole's branch next.
 func DecideInlined(t *resolve.Types, find func(name []byte, proto uint32) uint32, jobs int) (
 	*Decisions, []Inlined) {
 	names := slices.Collect(slices.Chunk(slices.Collect(t.Functions.Keys()), someNames))

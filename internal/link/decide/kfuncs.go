@@ -11,6 +11,7 @@ import (
 
 // tagKfuncs makes the DECL_TAGs for encoded kfuncs and, with the feature attributes, the type tags
 // for kfuncs that return or take arena pointers.
+// Rule: kfuncs: tags bpf_kfunc, bpf_fastcall. Source: pahole btf__tag_kfunc.
 func (d *decider) tagKfuncs() {
 	if d.facts == nil || !d.features.Has(features.DeclTagKfuncs) {
 		return
@@ -54,6 +55,8 @@ func (d *decider) isArena(parameter types.Elem) bool {
 
 // arenaPrototype returns a copy of a prototype in which the pointers selected by the flags, and by
 // the parameters' names, point to the arena's address space.
+// Rule: kfuncs: arena attributes. Source: pahole btf__add_bpf_arena_type_tags,
+// btf__tag_bpf_arena_ptr.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	n := d.Node(proto)
 	refs := d.Refs(proto)

@@ -12,6 +12,7 @@ import (
 // files, the symbol of a static function must be local, and if several candidates have the name of
 // a local symbol, source files select among them (ofTheirFiles). The linked file's DWARF could show
 // more, but it is not used: the DWARF of the object files must give the same result.
+// Rule: candidates in the linked file. pahole instead uses the addresses in the DWARF.
 func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	own := group
 	if slices.ContainsFunc(group, d.isForeign) {
@@ -48,6 +49,7 @@ func (d *decider) isForeign(h Holder) bool {
 // whose source file has that symbol. If there are none, the symbol table uses different names for
 // the files, and all candidates stay. If the places aren't known yet, the name becomes undecided,
 // and ofTheirFiles returns no candidates.
+// Rule: static functions with the same name: which file's.
 func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	contested := false
 	for i := range own {
@@ -104,6 +106,8 @@ func (d *decider) inFile(unit int, n *types.Node) bool {
 // without code are dropped: they are inlined copies. (If none has code, the symbol is an alias of
 // an identical function.) Then, if some candidates are strong, the weak ones are dropped, unless
 // the symbol is hidden.
+// Rule: weak and strong functions, aliases without code. Source: pahole
+// btf_encoder__select_canonical_state.
 func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	own := d.without(types.FuncNoCode, group)
 	if d.isHidden(name) {

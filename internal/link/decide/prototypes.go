@@ -11,6 +11,7 @@ import (
 // prototypes are compared (dwarves, funcs__match). const is ignored everywhere. Tags, typedefs and
 // enums are compared by kind and name; base types by name, size and encoding; arrays by count and
 // element; prototypes by their types, without parameter names.
+// Rule: skipped: inconsistent prototype. Which types count as equal. Source: pahole types__match.
 type looseHashes struct {
 	*resolve.Types
 	known map[types.ID]types.Hash

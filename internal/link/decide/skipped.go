@@ -35,6 +35,7 @@ func (d *decider) skip(name, reason string) {
 }
 
 // WriteSkipped writes a line for each item of the list: its name, a tab, the reason.
+// Rule: --skipped: the list. Source: pahole btf_encoder__log_func_skip.
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)
 	for _, s := range list {

@@ -3,6 +3,8 @@ package decide
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // attachTags makes the DECL_TAGs that units hold and whose target is encoded, without duplicates.
+// Rule: declaration tags: which are written. Source: libbpf btf_hash_int_decl_tag,
+// btf_equal_int_tag.
 func (d *decider) attachTags() {
 	seen := map[types.Node]bool{}
 	for i := range d.nodes {

@@ -35,6 +35,8 @@ import (
 //  6. An invalid name is an error; with the feature encode_force, the object is skipped.
 //  7. In the DATASEC, a variable has its candidate's size or, if that is unknown, the object's. The
 //     size of the DATASEC is the end of its last variable.
+//
+// Rule: variables: which are encoded. Source: pahole btf_encoder__encode_cu_variables.
 func (d *decider) encodeVariables() error {
 	if d.facts == nil {
 		return d.keepVariables()
@@ -69,6 +71,7 @@ type variable struct {
 	ref     Type
 }
 
+// Rule: DATASEC: order, overlaps, size. Source: pahole btf_encoder__add_datasec.
 func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) error {
 	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
 	var elems []types.Elem
@@ -146,6 +149,7 @@ func (d *decider) tooManyVariables(section types.Str, n int) error {
 // variable returns the type of the candidate for an object, or 0 and the reason why there is none
 // (rules 4 and 5). An object may be larger than its variable, because it includes the elements of a
 // flexible array member, or a sanitizer's red zone.
+// Rule: skipped: reasons for variables.
 func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason string) {
 	if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
 		// Only units that define the variable are considered; already linked BTF has no such units.

@@ -7,6 +7,7 @@ import (
 )
 
 // Which selects the variables to encode. It is the value of the flag --variables.
+// Rule: --variables: per-CPU, all, or all but per-CPU.
 type Which uint8
 
 // The choices. PerCPU and Extra divide All into two parts. PerCPU gives the same BTF as the default

@@ -15,6 +15,8 @@ import (
 // prototypes to which they lead, except those that the base needs. Types of all other kinds are in
 // the base. So are the functions for whose names outlined returns true. These are the rules of
 // resolve_btfids (color_btf in tools/bpf/resolve_btfids/main.c of Linux 7.4).
+// Rule: sites of inlined functions: in a separate file. Source: resolve_btfids of Linux 7.4,
+// color_btf, keep_in_base_btf.
 func Split(b *btf.Blob, outlined func(name string) bool) (*btf.Blob, error) {
 	s := splitter{from: b, marks: make([]mark, len(b.Types))}
 	if err := s.check(); err != nil {

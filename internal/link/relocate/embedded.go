@@ -9,6 +9,8 @@ import (
 // findEmbedded finds the distilled structs and unions that are members of a struct or union in the
 // split BTF, directly or through modifiers and arrays (btf_mark_embedded_composite_type_ids). The
 // sizes of these distilled types must stay the same.
+// Rule: distilled base: embedded structs. Source: btf_relocate.c
+// btf_mark_embedded_composite_type_ids.
 func (r *relocation) findEmbedded() error {
 	first := r.distilled.EndID()
 	r.embeddedIn = make([]uint32, first)

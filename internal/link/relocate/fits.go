@@ -12,6 +12,7 @@ import (
 // Fits returns an error if split BTF was certainly made for a different base than b.Base: for
 // another machine, or with ids and names that make no sense in this base (btf.Blob.CheckRefs). The
 // error begins with the path of the BTF's file. BTF without a base fits.
+// Rule: wrong base: when it is an error. docs/modules.md has a table.
 func Fits(path string, b *btf.Blob) error {
 	if b.Base == nil {
 		return nil
@@ -56,6 +57,8 @@ var ErrWrongBase = errors.New("the wrong base")
 // another release. This isn't certain, as the kernel loads modules for other releases if they have
 // checksums of the symbols that they use (same_magic in kernel/module/version.c), and their BTF may
 // have been made anew. Doubt returns "" if it knows no reason.
+// Rule: wrong base: when it is only a warning. The release differs. Source: kernel/module/version.c
+// same_magic.
 func Doubt(of btf.Origin, base *btf.Blob) string {
 	for ; base != nil; base = base.Base {
 		if base.Origin.Release != "" {

@@ -32,6 +32,7 @@ func Looks(t *btf.Type) bool {
 // function also compares the kind flag of a distilled forward declaration with the kind flag of the
 // struct or union in the base, although these flags say different things: whether the declaration
 // is of a struct or a union, and whether the struct or union has bitfields.
+// Rule: distilled base: which types match. Source: btf_relocate.c btf_relocate_map_distilled_base.
 func Matches(d, t *btf.Type, twins bool) bool {
 	sized := t.Kind != btf.KindFwd && (twins || !t.Kind.IsComposite())
 	if sized && size(d)&sizeBits != size(t)&sizeBits {

@@ -23,6 +23,8 @@ import (
 // strings of split. If split is based on other split BTF, Relocate moves that BTF too, and the
 // result is based on the moved BTF. The arguments don't change. If a type of the distilled base
 // can't be found, the error names it, and says what the new base has under that name.
+// Rule: distilled base: moving BTF from it to a kernel. Source: btf_relocate.c btf_relocate,
+// btf_relocate_map_distilled_base.
 func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 	chain := object.Chain(split)
 	if len(chain) == 1 {

@@ -77,6 +77,7 @@ func (r *resolver) unpinned(id types.ID) types.ID {
 	return first
 }
 
+// Rule: conflicted tags.
 func (r *resolver) findConflicts() {
 	r.tags = make([]tag, len(r.Tags.List))
 	for _, id := range r.Tags.Nodes {
@@ -122,6 +123,7 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 }
 
 // findRoles finds the shapes that vary: it follows references backwards from conflicted tags.
+// Rule: varying shapes.
 func (r *resolver) findRoles() {
 	r.roles = make([]role, len(r.Nodes))
 	if r.conflicts == 0 {

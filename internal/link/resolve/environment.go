@@ -66,6 +66,7 @@ func (r *resolver) appendVarying(list, items []types.ID) []types.ID {
 }
 
 // findEnvironments groups the selected units by their varying definitions and typedefs.
+// Rule: environments.
 func (r *resolver) findEnvironments() {
 	n := len(r.Units)
 	r.of, r.roots, r.attached = make([]int32, n), make([][]types.ID, n), make([][]types.ID, n)
@@ -290,6 +291,7 @@ func (r *resolver) isSplit(v *view) bool { return r.list[v.env].linked && len(r.
 // declaration, and the base has no definition, the tag doesn't mean the base's declaration: BTF
 // that was linked against the base would refer to the base's declaration, so the split BTF's own
 // declaration is still to be resolved.
+// Rule: forward declarations: in split BTF.
 func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 	t := &r.tags[tag]
 	return t.declaration != 0 &&
@@ -313,6 +315,7 @@ func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 // The result rest has all units, but without the items of the base BTFs; isBase says which units
 // are base BTFs, and held has the items of these units. The last two are nil if there are no base
 // BTFs. The given units don't change.
+// Rule: bases that are also inputs of the link.
 func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, isBase []bool,
 	held [][]types.ID) {
 	linked := func(u object.Unit) bool { return u.FromBTF }

@@ -116,6 +116,8 @@ func (f *forwards) count(weight []uint64) {
 }
 
 // meaning returns the colour of the type that an open slot of root means in the environment of v.
+// Rule: forward declarations: what they mean (rules 1 to 5). BTF that was already linked is an
+// exception. Source: libbpf btf_dedup_is_equiv, btf_dedup_merge_hypot_map, btf_dedup_resolve_fwds.
 func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
 	tag := f.r.Tags.Of(slot)
 	if f.r.list[v.env].linked && v.declares(tag) {
@@ -132,6 +134,9 @@ func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
 
 // usual returns what an open slot of root for a tag means if rule 1 gives no answer: it applies
 // rules 2 to 5.
+// Rule: forward declarations: what they mean (rules 1 to 5). 2: as in units that define the tag and
+// hold the same referring type, 3: the definition that most units hold, 4: the definition of the
+// base, 5: a declaration.
 func (f *forwards) usual(root types.ID, tag int32) types.Hash {
 	if v, ok := f.votes[ballot{f.r.unpinned(root), tag}]; ok && v != disputed {
 		return f.g.colours[v]

@@ -32,6 +32,8 @@ const (
 
 // Doubt says why the base may be the wrong one; it returns "" if the counts are those of a right
 // base. The answer isn't certain: a module may have other types than vmlinux under the same names.
+// Rule: wrong base: when it is only a warning. The base lacks most tags of the DWARF, or many
+// differ.
 func (f Found) Doubt() string {
 	const what = "structs, unions and enums"
 	both := f.Same + f.Other

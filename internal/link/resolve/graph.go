@@ -272,6 +272,8 @@ func (g *graph) precedes(a, b *node) bool {
 
 // refine colours the nodes: two nodes have the same colour if and only if they are the same type,
 // at any depth of references. The colour of a type of the base depends only on its id.
+// Rule: equal types in cycles: types that lead to a tag with several definitions. Source: libbpf
+// btf_dedup_is_equiv with hypot_map.
 func (g *graph) refine() {
 	at := make([]int32, len(g.nodes)) // by node: its number in the partition
 	p := refine.Graph{First: []uint32{0}}

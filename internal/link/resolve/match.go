@@ -66,6 +66,8 @@ type matcher struct {
 }
 
 // match finds the nodes that are types of the base, and fills in g.based.
+// Rule: split BTF: what it takes from its base. Source: libbpf btf_dedup_struct_type,
+// btf_dedup_is_equiv.
 func (g *graph) match() {
 	g.based = make([]uint32, len(g.nodes))
 	if g.r.base == nil {

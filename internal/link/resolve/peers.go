@@ -102,6 +102,8 @@ func (p *peers) workBound() float64 {
 }
 
 // meaning returns the colour of what a tag means to the environment's peers, or zero without peers.
+// Rule: forward declarations: what they mean (rules 1 to 5). 1: as in other units with the same
+// uncommon definition.
 func (p *peers) meaning(env, tag int32) types.Hash {
 	m := p.of[env]
 	if t := &p.r.tags[tag]; m == nil || t.conflicted || t.def == 0 {

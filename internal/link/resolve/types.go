@@ -71,6 +71,8 @@ func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
 func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
 
 // Of returns the type of a fixed shape: itself or, for a stub, the tag's definition.
+// Rule: forward declarations: of a tag that isn't conflicted. Source: libbpf
+// btf_dedup_resolve_fwds.
 func (t *Types) Of(id types.ID) Type {
 	if t.Kinds[id] == types.KindStub {
 		if def := t.r.tags[t.Tags.Of(id)].def; def != 0 {

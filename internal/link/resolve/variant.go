@@ -144,6 +144,7 @@ func (t *variants) fill(k Type, targets []target) {
 
 // innerVariant returns the variant of a non-anchor shape whose slots mean the given targets. All
 // variants with the same shape, whose targets have the same colours, are one type.
+// Rule: equal types: anonymous types that lead to a tag with several definitions.
 func (t *variants) innerVariant(id types.ID, targets []target) Type {
 	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
 	for _, to := range targets {
@@ -267,6 +268,7 @@ func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 }
 
 // fixedBaseID returns the id that a fixed shape's type has in the base, or 0 if it isn't there.
+// Rule: forward declarations: of a tag that isn't conflicted. In the base.
 func (r *resolver) fixedBaseID(id types.ID) uint32 {
 	n := &r.Nodes[id]
 	if n.Kind == types.KindStub {

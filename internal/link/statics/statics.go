@@ -32,6 +32,7 @@ import (
 // variable changes, because a unit in an object file then has types that the same unit in the
 // linked file lacks. The parameter split finds the split units of skeleton units; if it is nil,
 // they are searched in the usual places.
+// Rule: static variables with the same name: their identity in the facts.
 func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwarf.Finder) error {
 	names := ambiguous(known)
 	if len(names) == 0 {

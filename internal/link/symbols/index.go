@@ -13,6 +13,7 @@ import (
 
 // Bits are what is known about a name, which is either a base name or a symbol's name with its
 // suffix.
+// Rule: symbols: what is known about a name.
 type Bits uint16
 
 const (

@@ -20,6 +20,7 @@ import (
 // the units without global definitions count as linked too, because they can't be unneeded members
 // of an archive. If the name has even more STT_FILEs, all other units count as linked, although
 // perhaps only some of them are: nothing shows which.
+// Rule: units that are not in the linked file.
 func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	if f == nil || !f.HasFiles {
 		return
@@ -221,6 +222,7 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 
 // isPromoted reports whether the symbol is that of a static function, which ThinLTO has made hidden
 // because a different file refers to the function. The suffix has a hash of the source file.
+// Rule: static functions that ThinLTO has made hidden (foo.llvm.123).
 func isPromoted(symbol string) bool { return strings.Contains(symbol, ".llvm.") }
 
 // LeftOut describes units that Select has dropped.
@@ -231,6 +233,7 @@ type LeftOut struct {
 
 // LeftOut returns the units that Select has dropped. It also returns those dropped units that have
 // functions with code but no global functions, and so can't be unneeded members of an archive.
+// Rule: units that are not in the linked file. Which are reported.
 func (x *Index) LeftOut(s *survey.Survey) (all, absent LeftOut) {
 	for u := range s.Units {
 		if s.Selected[u] {

@@ -16,6 +16,7 @@ import (
 // comes from a further partition refinement, which looks only at the result. So the order is a
 // function of the result, and linking the result again gives the same order.
 
+// Rule: order of the types, ids. Of types with the same name and kind.
 func (w *writer) findContents() {
 	w.contents = map[Type]types.Hash{}
 	var variants []Type // the kept variants

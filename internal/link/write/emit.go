@@ -70,6 +70,7 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 }
 
 // put writes the record of a type. It may change n, which is a copy of the type's node.
+// Rule: records of the BTF. Source: libbpf btf_commit_type.
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
 	var elems []types.Elem
 	switch {

@@ -8,6 +8,7 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // A fixed shape refers only to earlier shapes, except through stubs, which may mean later
 // definitions. So one walk through the shapes in memory order, from the last to the first, finds
 // nearly all types. Shapes that are reached after the walk has passed them are listed for later.
+// Rule: types that are kept.
 func (w *writer) keepAll() {
 	w.keep = make([]bool, w.Len()+w.made.Len())
 	w.keep[0] = true // void takes no place

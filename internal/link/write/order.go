@@ -47,6 +47,8 @@ const (
 )
 
 // chooseIDs puts the types in the canonical order, and the strings in theirs.
+// Rule: order of the types, ids. Source: kernel btf_check_sorted, btf_find_by_name_kind_bsearch;
+// resolve_btfids sort_btf_by_name.
 func (w *writer) chooseIDs() {
 	for _, list := range w.places.anonymous {
 		for some := range slices.Chunk(list, runTypes) {

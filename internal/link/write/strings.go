@@ -15,6 +15,7 @@ type strings struct {
 }
 
 // findStrings lists the strings that the kept types need, sorted.
+// Rule: strings of the BTF, and their offsets. Source: libbpf btf_dedup_strings.
 func (w *writer) findStrings() {
 	list := make([]types.Str, 0, len(w.places.uses))
 	for s, use := range w.places.uses {
@@ -59,6 +60,7 @@ func (w *writer) putStrings(own []byte, r *run) bool {
 // checkNames returns an error if the kernel's verifier doesn't accept the name of a type. Such
 // names come from languages other than C or from damaged files. Names are checked only in links
 // with facts: BTF that is only merged keeps its names.
+// Rule: names that the kernel refuses. When BTF is linked.
 func (w *writer) checkNames() error {
 	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
 	for k := range w.inOrder {

@@ -116,6 +116,8 @@ func (e *extractor) collectObjects() {
 	}
 }
 
+// Rule: variables: from which sections the facts list them. Source: pahole btf_encoder__new,
+// variable_in_sec.
 func (e *extractor) wanted(s *elf.Section) bool {
 	if e.facts.Variables == VariablesNone || !s.Alloc() ||
 		s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {

@@ -91,6 +91,7 @@ func compareFunctions(a, b function) int {
 }
 
 // countAddresses fills SeveralAddresses from all functions that share their base names with others.
+// Rule: skipped: ambiguous address. Aliases at one address count as one function, clones as others.
 func (e *extractor) countAddresses(all []function) {
 	slices.SortFunc(all, compareFunctions)
 	for i := 0; i < len(all); {

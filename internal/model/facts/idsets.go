@@ -35,6 +35,8 @@ type idSet struct {
 type idEntry struct{ id, flags uint32 }
 
 // findSets reads the kfunc sets, sorted by section and offset, with function names from symbols.
+// Rule: kfuncs: which functions are. Those in sets of .BTF_ids with BTF_SET8_KFUNCS. Source: pahole
+// btf_encoder__collect_kfuncs; resolve_btfids collect_kfuncs.
 func (e *extractor) findSets() ([]idSet, error) {
 	var sets []idSet
 	var funcs []*elf.Symbol
@@ -121,6 +123,7 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 
 // IDName extracts the name from NAME__NUMBER, the end of the symbol of an id. As in get_id in the
 // kernel's resolve_btfids, there may be no underscore in NUMBER.
+// Rule: .BTF_ids: the name in a symbol. Source: resolve_btfids get_id.
 func IDName(symbol string) (name string, ok bool) {
 	cut := strings.LastIndexByte(symbol, '_')
 	if cut < 1 || symbol[cut-1] != '_' {

@@ -20,6 +20,7 @@ const (
 	kfuncFlags = Fastcall | ArenaRet | ArenaArg1 | ArenaArg2
 )
 
+// Rule: kfuncs: which functions are. Names of resolved ids are looked up in the BTF.
 func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	e.facts.KfuncState = KfuncsAbsent
 	for _, s := range e.file.SectionsNamed(idsSection) {

@@ -7,6 +7,8 @@ import (
 
 // BaseName cuts off a function symbol's name at its first dot: the base name of "f.isra.0" is "f".
 // The result ok is false for parts of functions (.cold, .part) and names that begin with a dot.
+// Rule: base names of optimized functions (.isra.0, .constprop.0). Source: pahole
+// str_contains_optimized_fn_suffix, elf_functions__collect.
 func BaseName(symbol string) (base string, ok bool) {
 	dot := strings.IndexByte(symbol, '.')
 	switch {
@@ -20,6 +22,7 @@ func BaseName(symbol string) (base string, ok bool) {
 
 // IsPart reports whether a symbol names a part that was split off a function (foo.part.0), which
 // DWARF describes as an instance of the function. Cold parts (.cold) are not in the DWARF.
+// Rule: .cold and .part symbols are not functions. Source: pahole str_contains_non_fn_suffix.
 func IsPart(symbol string) bool {
 	dot := strings.IndexByte(symbol, '.')
 	return dot > 0 && strings.Contains(symbol[dot:], ".part") &&
@@ -54,6 +57,7 @@ var generatedPrefixes = []string{
 }
 
 // Generated reports whether a compiler or macro made the variable. pahole and the link drop it.
+// Rule: variables that compilers and macros make. Source: pahole filter_variable_name.
 func Generated(variable string) bool {
 	return slices.ContainsFunc(generatedPrefixes,
 		func(p string) bool { return strings.HasPrefix(variable, p) })

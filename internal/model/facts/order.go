@@ -111,6 +111,7 @@ func compareObjects(a, b Object) int {
 
 // PerCPU returns the facts as they would be without the feature global_var: only per-CPU variables
 // are listed. f doesn't change; the result shares memory with f.
+// Rule: --variables: facts of per-CPU variables only.
 func (f *Facts) PerCPU() *Facts {
 	if f.Variables != VariablesAll {
 		return f

@@ -45,6 +45,7 @@ func Names() []string { return slices.Sorted(maps.Keys(codes)) }
 
 // Parse reads a comma-separated list of language names. "c++" means all versions of C++. (In
 // pahole's --lang_exclude, each name has one code, and "c++" means only the first version.)
+// Rule: languages left out: names. None by default. Source: pahole pahole.c --lang_exclude.
 func Parse(list string) (map[uint64]bool, error) {
 	found := make(map[uint64]bool)
 	for _, word := range strings.Split(list, ",") {

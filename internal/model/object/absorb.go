@@ -76,6 +76,7 @@ func (s *shape) nodeKind() types.Kind {
 
 // absorb adds the object at path to the graph and the units, and returns the object's claims. If
 // the file is not what Write would write, ok is false and nothing is added.
+// Rule: merge of files: the fast way.
 func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	if !a.load(path) {
 		return says, false, nil

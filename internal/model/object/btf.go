@@ -14,6 +14,7 @@ import (
 // those that are concatenated in a .BTF section don't. They must not have sites of inlined
 // functions. The bases of a split blob become units too; their shapes don't depend on the split
 // blob. The blobs determine t.Order, and t.AddrSize if that is 0.
+// Rule: raw BTF, read as a BTF object. Source: libbpf btf__new.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {

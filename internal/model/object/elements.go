@@ -99,6 +99,8 @@ func RecordKind(n *types.Node) btf.Kind {
 
 // PutRecord writes the record for a node with these elements. names has the string offset of each
 // name, by types.Str, and ids the type id of each node.
+// Rule: enums that are only declared. They are written as an ENUM of 4 bytes. Source: kernel
+// btf_enum_check_meta, btf_enum64_check_meta.
 func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, names, ids []uint32) {
 	t := btf.Type{Kind: RecordKind(n), NameOff: names[n.Name]}
 	if n.Kind == types.KindStub {

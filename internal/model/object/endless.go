@@ -27,6 +27,8 @@ import (
 //
 // In one process, the conversion and the link check the same object. The second check ends early if
 // the object hasn't grown.
+// Rule: types that contain themselves by value. Each stage that makes BTF checks it. Source: kernel
+// btf_resolve.
 func (o *Object) Endless() (def types.ID, unit int, err error) {
 	size := [2]int{len(o.Units), len(o.Graph.Nodes)}
 	if o.finite == size {

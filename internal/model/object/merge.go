@@ -18,6 +18,7 @@ import (
 // lists of items with them. It is an error if targets or features differ; the error names two
 // objects by position. Raw BTF (Target.Machine 0) may be merged with any target of the same byte
 // order, and units from BTF may be merged with any features.
+// Rule: merge of objects. Source: libbpf btf__add_btf, btf__dedup.
 func Merge(objs ...*Object) (*Object, error) {
 	m := NewMerger()
 	for i, o := range objs {

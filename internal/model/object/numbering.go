@@ -26,6 +26,7 @@ type numbering struct {
 //
 // A plain stub resolves to the first definition of its tag in this order. It has its own record, a
 // declaration, only if there is no definition, if it is an item, or if a declaration tag is on it.
+// Rule: .btfo: which types it has, and their order.
 func newNumbering(o *Object, jobs int) (*numbering, error) {
 	num := &numbering{g: o.Graph, jobs: jobs, id: make([]uint32, len(o.Graph.Nodes)),
 		record: make([]uint32, len(o.Graph.Nodes))}

@@ -43,6 +43,7 @@ type unitRecord struct {
 }
 
 // decodeUnits decodes the section .BTF.units that belongs to blob.
+// Rule: .btfo: reading and versions. docs/btfo.md has the format.
 func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	d := &decoder{data: data}
 	if magic := d.bytes(len(unitsMagic)); string(magic) != unitsMagic {

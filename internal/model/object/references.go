@@ -140,6 +140,8 @@ func kindsFor(from btf.Kind) kindSet {
 // No C compiler makes such cycles, but the kernel accepts them: libbpf's tests have a function type
 // that returns a pointer to its own typedef. The kernel refuses cycles that consist only of
 // pointers, typedefs and qualifiers (btf_resolve).
+// Rule: typedefs in cycles without a tag. Source: kernel btf_resolve, which refuses some; libbpf
+// btf_dedup_ref_type.
 func (r *records) findCyclic() {
 	cyclic := map[uint32]bool{}
 	refs := func(node int32, buf []int32) []int32 {

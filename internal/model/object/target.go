@@ -24,6 +24,7 @@ func (t Target) String() string {
 // Differs says how, for example with "for EM_X86_64" and "for EM_AARCH64"; otherwise it returns "".
 // What is unknown of either target isn't compared. The base of a BPF program's BTF may be for any
 // machine with the same byte order.
+// Rule: target: facts, units and bases must agree.
 func (t Target) Differs(of Target) (base, other string) {
 	switch {
 	case t.Order != nil && of.Order != nil && t.Order != of.Order:
@@ -49,6 +50,7 @@ func TargetOf(b *btf.Blob) Target {
 }
 
 // TargetOfTypes returns what the types of BTF and its bases show of its target.
+// Rule: target of raw BTF. Source: libbpf determine_ptr_size, for the size of a pointer.
 func TargetOfTypes(b *btf.Blob) Target {
 	t := Target{AddrSize: int(b.LongSize()), Order: byteOrder(b)}
 	t.Machine = uint16(machineOf(b, t.AddrSize))

@@ -19,6 +19,7 @@ const SectionUnits = ".BTF.units"
 // canonical order. Objects with the same meaning give the same bytes, however they were made.
 // docs/btfo.md describes the format. If a type exceeds a limit of BTF, the error names the type.
 // The result doesn't depend on jobs, the number of threads.
+// Rule: .btfo: writing.
 func Write(o *Object, jobs int) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {

@@ -32,6 +32,7 @@ func Provisional(definition uint64, scope int) types.Hash {
 // in that scope become plain stubs. All other references get pins. All stubs of typedefs get pins
 // too; only typedefs in a cycle without a tag have stubs. A declaration tag on a stub that gets a
 // pin is moved to the definition.
+// Rule: pins: which definition a stub means.
 func Import(to, from *types.Graph, scopes [][]types.ID) ([]types.ID, error) {
 	budget := budget
 	m := NewImporter(to, from, &budget)

@@ -143,6 +143,7 @@ func (g *Graph) fillIndex(n int) {
 
 // HashWith returns the content hash of a shape. The function hashOf must return the hash of a node
 // to which the shape refers. HashWith is not for stubs: see HashStub.
+// Rule: equal shapes, even of anonymous structs. Source: libbpf btf_dedup_struct_types.
 func (g *Graph) HashWith(n *Node, elems []Elem, hashOf func(ID) Hash) Hash {
 	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), hashOf(n.Ref))
 	for i := range elems {

@@ -89,6 +89,7 @@ type Node struct {
 // bound keeps recursive walks from exhausting the stack. It is the same for reading and writing, so
 // no tool refuses what another one wrote. pahole has no such bound, nor has the kernel for its own
 // BTF; the bound in BPF_BTF_LOAD and libbpf (MAX_RESOLVE_DEPTH, 32) depends on the order of ids.
+// Rule: nesting of types: how deep. Source: kernel MAX_RESOLVE_DEPTH.
 const MaxDepth = 1000
 
 // Elem is one of these elements of a node:

@@ -109,6 +109,7 @@ var structOpsSections = []string{".struct_ops", ".struct_ops.link", "?.struct_op
 
 // readStructOps reads the struct_ops maps, as init_struct_ops_maps and
 // bpf_object__collect_st_ops_relos do.
+// Rule: struct_ops maps: reading. Source: libbpf.c bpf_object__collect_st_ops_relos.
 func (r *reader) readStructOps() error {
 	for i, s := range r.file.Sections {
 		if !slices.Contains(structOpsSections, s.Name) || s.Type != elf.SHT_PROGBITS {

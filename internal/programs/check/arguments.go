@@ -13,6 +13,8 @@ import (
 
 // arguments compares the number of arguments that a program reads with the number that its hook
 // has, as btf_ctx_access does. It returns "", or a message if the program reads too many.
+// Rule: btfcore check: number of arguments that a program reads. Source: kernel btf_ctx_access,
+// get_ctx_arg_idx.
 func (c *checker) arguments(p *needs.Program, s needs.Symbol, hook core.Found) string {
 	t, _ := hook.BTF.ByID(hook.ID)
 	switch t.Kind {

@@ -89,6 +89,8 @@ type checker struct {
 // unless it is the struct of a kptr, or is weak and the program doesn't certainly reach an
 // instruction that needs the symbol; for symbols that have a different type in the kernel, see the
 // method checker.symbol. If anything else is missing, the verdict is Partly.
+// Rule: btfcore check: verdict on a program. Source: relo_core.c bpf_core_patch_insn;
+// kernel/bpf/verifier.c is_branch_taken.
 func (c *checker) program(p *needs.Program) (Result, error) {
 	r := Result{Program: p.Name, Section: p.Section}
 	add := r.add
@@ -154,6 +156,7 @@ func (c *checker) resolve(x core.Relocation) error {
 
 // symbol returns what is wrong with a symbol, and whether this prevents the program from loading.
 // It returns "" if nothing is wrong, or if BTF can't show what is wrong.
+// Rule: btfcore check: verdict on a symbol.
 func (c *checker) symbol(p *needs.Program, s needs.Symbol) (why string, fatal bool) {
 	switch {
 	case !s.Kind.InBTF():

@@ -27,6 +27,7 @@ func refused(x needs.Refused) Reason {
 
 // objects adds to each result the reasons for which libbpf loads no program of the object file.
 // These are reasons of other programs of that file.
+// Rule: whole object files that libbpf refuses. The verdict.
 func (c *checker) objects(results []Result) {
 	type source struct {
 		Reason

@@ -13,6 +13,8 @@ import (
 // and struct bpf_struct_ops_NAME. Members that the program and the kernel both have must agree in
 // kind and size, and must not be bit-fields (Differs). A member that the map sets must exist, and a
 // program that it points to may read only the arguments that the kernel passes (slots).
+// Rule: struct_ops maps: verdict. Source: libbpf.c find_struct_ops_kern_types,
+// bpf_map__init_kern_struct_ops.
 func (c *checker) structOps(s needs.Symbol) string {
 	ops, err := c.kernel.StructOps(s.BTFName())
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 // fieldsCompatible reports whether a program may read a field that has the type t in the kernel as
 // if it had the local type l: see bpf_core_fields_are_compat.
+// Rule: CO-RE: compatible types of fields. Source: relo_core.c bpf_core_fields_are_compat.
 func fieldsCompatible(local *BTF, l uint32, target *BTF, t uint32) bool {
 	for range maxDepth {
 		_, lt, lof := local.Skip(l)
@@ -101,6 +102,7 @@ func (b *budget) spend(n int) error {
 
 // typesCompatible reports whether two types of the same name count as the same type for relocations
 // about whole types: see bpf_core_types_are_compat. The types' members don't matter.
+// Rule: CO-RE: compatible types. Source: relo_core.c __bpf_core_types_are_compat.
 func (m *matcher) typesCompatible(l, t uint32, level int) (bool, error) {
 	local, target := m.local, m.target
 	lt, _ := local.ByID(l)
@@ -174,6 +176,7 @@ func namesMatch(l, t string) bool {
 // typesMatch reports whether the target type has everything that the local type has: see
 // __bpf_core_types_match. The parameter pointed says that a pointer led to the types; in that case,
 // structs match if their names match.
+// Rule: CO-RE: types that match. Source: relo_core.c __bpf_core_types_match.
 func (m *matcher) typesMatch(l, t uint32, pointed bool, level int) (bool, error) {
 	if level <= 0 {
 		return false, errDepth

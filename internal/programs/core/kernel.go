@@ -82,6 +82,8 @@ func (k *Kernel) add(b *BTF, names map[string]bool, starts *starts) {
 // candidates returns the kernel's types that a local type may represent. They have the same name,
 // apart from flavors, and a compatible kind (bpf_core_add_cands). Types of modules are candidates
 // only if vmlinux has no candidates (bpf_core_find_cands).
+// Rule: CO-RE: candidates for a relocation. Source: libbpf.c bpf_core_find_cands,
+// bpf_core_add_cands.
 func (k *Kernel) candidates(name string, kind btf.Kind) []candidate {
 	key := kindName{kind, name}
 	list, known := k.byKind[key]
@@ -127,6 +129,7 @@ func (k *Kernel) Find(name string, kind btf.Kind) []Found {
 // FindIn returns the types with exactly this name and kind in the modules whose names begin with
 // the given text, or in vmlinux if "vmlinux" begins with it: see find_kernel_btf_id. Call Index
 // with this name first.
+// Rule: module in a section name (fentry/MODULE:FUNC). In a kernel.
 func (k *Kernel) FindIn(module, name string, kind btf.Kind) []Found {
 	var list []Found
 	for _, c := range k.byName[name] {

@@ -9,6 +9,8 @@ import (
 // match finds in a candidate what the local spec refers to: see bpf_core_spec_match. If something
 // is missing, the returned spec is nil, and the result named why says what is missing. An error
 // means that libbpf refuses the program.
+// Rule: CO-RE: candidates that match. Source: relo_core.c bpf_core_spec_match,
+// bpf_core_match_member.
 func (k *Kernel) match(local *Spec, c candidate, work *budget) (found *Spec, why string,
 	err error) {
 	s := &Spec{Kind: local.Kind, BTF: c.in, Root: c.id}

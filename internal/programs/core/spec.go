@@ -53,6 +53,7 @@ func (r *Refusal) Error() string { return "relocation " + r.What + ": " + r.Why 
 
 // Parse returns the spec of a relocation in the program's own BTF: bpf_core_parse_spec. All errors
 // are of type *Refusal.
+// Rule: CO-RE: relocations that libbpf refuses. Source: relo_core.c bpf_core_parse_spec.
 func Parse(b *BTF, r Relocation) (*Spec, error) {
 	s := &Spec{Kind: r.Kind, BTF: b, Root: r.Type}
 	if err := s.parse(r); err != nil {

@@ -20,6 +20,8 @@ type answer struct {
 
 // value returns the answer for one spec, the program's or the kernel's: see
 // bpf_core_calc_field_relo, bpf_core_calc_type_relo and bpf_core_calc_enumval_relo.
+// Rule: CO-RE: value of a relocation. Source: relo_core.c bpf_core_calc_field_relo,
+// bpf_core_calc_type_relo, bpf_core_calc_enumval_relo.
 func (s *Spec) value() (answer, error) {
 	switch {
 	case s.Kind == FieldExists, s.Kind == TypeExists, s.Kind == TypeMatches, s.Kind == EnumvalExists:
@@ -134,6 +136,8 @@ func (s *Spec) memberValue() (answer, error) {
 // bpf_core_calc_relo and bpf_core_patch_insn. The parameter memory is the number of bytes that the
 // instruction accesses. If libbpf refuses the program, checkAccess returns an error; if libbpf only
 // makes the instruction invalid, poison is true.
+// Rule: CO-RE: loads and stores of a field with another size. Source: relo_core.c
+// bpf_core_calc_relo, bpf_core_patch_insn.
 func checkAccess(local, target answer, memory uint64) (poison bool, err error) {
 	if target.value > 1<<15-1 {
 		return false, fmt.Errorf("the offset %d is too large for an instruction", target.value)

@@ -155,6 +155,8 @@ func (m *marks) whole(root uint32) {
 }
 
 // spec keeps the types and members that a relocation has found.
+// Rule: minimal BTF: what it keeps. Source: bpftool gen.c btfgen_record_field_relo,
+// btfgen_record_type_relo, btfgen_record_type_match_relo, btfgen_record_enumval_relo.
 func (m *marks) spec(s *core.Spec) {
 	switch {
 	case s.Kind == core.TypeMatches:

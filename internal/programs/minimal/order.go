@@ -14,6 +14,8 @@ import (
 // types stays in canonical order. The parameter first has, by index in b.Types, the place in the
 // kernel's BTF of the first type that became this type. kernelOrder returns false if it has moved
 // nothing.
+// Rule: minimal BTF: order of types with the same name. Source: relo_core.c
+// bpf_core_calc_relo_insn.
 func kernelOrder(b *btf.Blob, first []uint32) (moved bool) {
 	type candidates struct {
 		kind btf.Kind

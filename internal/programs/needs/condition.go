@@ -113,6 +113,7 @@ func consensus(a, b []Literal) (both []Literal, ok bool) {
 }
 
 // String is the condition in the syntax of the file: "1 !2 | 4,#100,>", or "never".
+// Rule: .needs: conditions.
 func (c Condition) String() string {
 	if len(c) == 0 {
 		return "never"

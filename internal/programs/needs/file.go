@@ -44,6 +44,7 @@ const sectionNeeds = ".BTF.needs"
 const firstLine = "btfneeds 2"
 
 // Write returns the bytes of a file with needs.
+// Rule: .needs: sections and lines of the file.
 func Write(n *Needs) ([]byte, error) {
 	blob := *n.Local.Blob
 	names := []byte(blob.Strings)

@@ -16,6 +16,7 @@ var kptrTags = []string{"kptr", "kptr_untrusted", "percpu_kptr", "kptr_ref"}
 
 // kptrs returns, by the name of a map, the names of the structs to which the map has kptrs. Structs
 // that the programs allocate themselves (bpf_obj_new) are left out.
+// Rule: kptrs in maps. Source: kernel btf_find_kptr, btf_parse_kptr.
 func kptrs(b builder, o *bpfobj.Object) map[string][]string {
 	own := map[string]bool{}
 	for _, f := range o.Functions {

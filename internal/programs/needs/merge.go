@@ -6,6 +6,7 @@ import (
 )
 
 // merged is a type with all members that several requests want.
+// Rule: .needs: canonical local types.
 type merged struct {
 	want    want // without ref and members
 	ref     *merged

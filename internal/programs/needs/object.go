@@ -29,6 +29,8 @@ func compareRefused(a, b Refused) int {
 
 // OfObject reports whether libbpf loads no program of the object file if it doesn't find the symbol
 // or refuses the symbol's type: see bpf_object__resolve_externs.
+// Rule: whole object files that libbpf refuses. Source: libbpf.c bpf_object_prepare,
+// bpf_object__resolve_externs, bpf_object__relocate_core.
 func (s Symbol) OfObject() bool {
 	switch s.Kind {
 	case Kfunc, Address, Kconfig:

@@ -16,6 +16,7 @@ import (
 // kernel's struct bpf_struct_ops_NAME that holds this struct (core.StructOps), and the members that
 // the map sets. A member that the kernel has must have the same kind and size there. A program that
 // a map points to needs the struct, and the member that points to the program.
+// Rule: struct_ops maps: their needs. Source: libbpf.c bpf_map__init_kern_struct_ops.
 func structOps(b builder, o *bpfobj.Object, of map[*bpfobj.Function]*asked) ([]*asked, error) {
 	var list []*asked
 	for _, m := range o.StructOps {

@@ -114,6 +114,7 @@ func (s Symbol) Find(k *core.Kernel) []core.Found {
 }
 
 // cutModule divides the name of a hook at the first colon, as find_kernel_btf_id does.
+// Rule: module in a section name (fentry/MODULE:FUNC). Source: libbpf.c find_kernel_btf_id.
 func (s Symbol) cutModule() (module, name string) {
 	if module, name, ok := strings.Cut(s.Name, ":"); ok && s.Kind.mayHaveModule() {
 		return module, name

@@ -102,6 +102,8 @@ type Analysis struct {
 }
 
 // Analyze analyzes a program. If a program exceeds the limits, all its conditions are "always".
+// Rule: conditions under which a program reaches an instruction. Source: kernel/bpf/verifier.c
+// check_cond_jmp_op, is_branch_taken.
 func Analyze(entry *bpfobj.Function, weak Weak) Analysis {
 	var w *walk
 	for off := allKnown; off <= noneKnown; off++ {

@@ -18,6 +18,8 @@ const (
 // instruction that it refuses if the symbol doesn't exist. Then libbpf replaces a call of the
 // symbol with an invalid one (poison_kfunc_call), and the symbol's address with 0. The verifier
 // refuses instructions that access memory at a number, and helpers that get a number as an address.
+// Rule: weak symbols that a kernel lacks. Source: libbpf.c poison_kfunc_call,
+// bpf_object__relocate_data; kernel/bpf/verifier.c check_mem_access.
 func (w *walk) refusals() map[string]ref {
 	d, all := w.diagram, map[string]ref{}
 	for name := range w.symbols {

@@ -15,6 +15,8 @@ import (
 // jump only one way, but we don't know which. So the comparison is a choice, which is like a guard.
 // If a choice compares only facts, it is a Test in conditions. Choices are numbered after all
 // guards.
+// Rule: values that only the verifier knows: .rodata, .kconfig, symbols. Source:
+// kernel/bpf/verifier.c check_mem_access, bpf_map_is_rdonly.
 type settings struct {
 	off        level
 	first      int32

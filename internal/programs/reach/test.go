@@ -16,6 +16,8 @@ import (
 // holder of a test numbers the facts. A test is in postfix notation. For example, "2,3,+,#100,>"
 // says that the sum of the facts 2 and 3 is more than 100. A test that is only one fact holds if
 // the fact isn't 0.
+// Rule: facts about a kernel in conditions, such as the size of a type. Source:
+// kernel/bpf/verifier.c is_branch_taken.
 type Test []token
 
 type token struct {

@@ -16,6 +16,7 @@ import (
 
 // Limits. The largest messages are directories and sets of inputs; a build of 10,000 actions has a
 // log of a few tens of megabytes.
+// Rule: execution log: how large it may be.
 const (
 	maxEntry   = 64 << 20 // bytes of a message
 	maxEntries = 8 << 20
@@ -41,6 +42,7 @@ func ReadFile(path string) (*Log, error) {
 }
 
 // Read reads a log.
+// Rule: execution log: how it is read. Source: spawn.proto in src/main/protobuf of Bazel.
 func Read(r io.Reader) (*Log, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	begin, err := in.Peek(4)

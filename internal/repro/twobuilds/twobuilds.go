@@ -48,6 +48,7 @@ type Builds struct {
 
 // The surroundings are what a build can see but must not depend on. The directory is that of the
 // workspace; the names of variables are in capital letters.
+// Rule: btfrepro run: in what its two builds differ.
 var surroundings = []string{"directory", "output base", "HOME", "USER", "LC_ALL", "TZ", "umask", "--jobs"}
 
 const directory, outputBase, umask, jobs = 0, 1, 6, 7
@@ -220,6 +221,7 @@ func (b *Builds) Build(i int) error {
 
 // Close ends a build that runs and the Bazel servers, and removes all files of the builds. Further
 // calls of Close and of other methods that run commands don't return.
+// Rule: btfrepro run: what happens after an interrupt.
 func (b *Builds) Close() error {
 	b.cancel()
 	b.mu.Lock()

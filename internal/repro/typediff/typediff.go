@@ -179,6 +179,7 @@ const maxChain = 8
 // chain returns the BTF files on which the output of a link is based, the deepest first. The link
 // reads an index of each base. The action that makes such an index reads the base itself, and the
 // indices of the base's own bases.
+// Rule: two builds: the base of split BTF.
 func (b Build) chain(spawn, depth int) []*execlog.Artifact {
 	if depth == maxChain {
 		return nil

@@ -66,6 +66,7 @@ func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceDa
 
 // Check returns an error if any file was truncated while it was mapped, even if it is no longer
 // mapped: readers may have read zeros without an error.
+// Rule: truncated inputs: the whole run fails.
 func Check() error {
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 // mapped file, are copied from file to file: if the file system can share them, nothing is copied.
 //
 // If a write reads bytes that are gone from a mapping, the write fails.
+// Rule: copy_file_range: unchanged parts of a file are copied by the kernel.
 type Writer struct{ *os.File }
 
 // minCopy is the smallest write, in bytes, for which it pays to open the mapped file again.

@@ -21,6 +21,7 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 
 // Printable returns a name, or a text with names, for text output: unprintable characters, such as
 // those that control a terminal, are escaped as in Go (\n). Names from C and Rust don't change.
+// Rule: escaped control characters in all text output.
 func Printable(name string) string {
 	for i := range len(name) {
 		if name[i]-' ' >= 0x7f-' ' { // not printable ASCII

@@ -14,6 +14,7 @@ import (
 
 // Do calls the function do for each part, counted from 0, on up to jobs threads. It returns when
 // all parts are done. If a call of do panics, so does Do.
+// Rule: -j. Source: pahole pahole.c -j.
 func Do(jobs, parts int, do func(part int)) {
 	jobs = min(jobs, parts)
 	if jobs <= 1 {
@@ -39,6 +40,7 @@ func Do(jobs, parts int, do func(part int)) {
 // errors. If a call panics, the panic becomes the error of that call only. But if a mapped file was
 // truncated, Each panics at the end, because wrong content may be part of any result. progress is
 // called after each call.
+// Rule: panics: only that module or input fails.
 func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
 	errs := make([]error, len(names))
 	var done atomic.Int64

@@ -8,6 +8,7 @@
 # Debian has a package, add it to packages.txt; if it is also a Go module, use go_module; if it is
 # only named and never built, use stub. A workspace outside of this repository adds further modules
 # with local_path_override.
+# Rule: offline builds: how to add a Bazel module.
 set -euo pipefail
 
 root=$1 dest=$2 home=$3

@@ -18,6 +18,7 @@ const context = 2
 
 // Fold leaves out lines that don't help to see what has changed: those far from a changed line, and
 // all but the first of several lines that have moved by the same distance.
+// Rule: diff: lines that are left out.
 func Fold(lines []diff.Line) []Row {
 	keep := make([]bool, len(lines))
 	mark := func(from, to int) {

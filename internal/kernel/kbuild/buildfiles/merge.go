@@ -23,6 +23,7 @@ var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base",
 // attributes and list items that have a comment "# keep", or that no run wrote. It returns nil if
 // the file becomes empty. Merging p into the result again changes nothing. p is nil if the
 // directory needs no rules.
+// Rule: BUILD files of a kernel tree: manual edits are kept.
 func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	f := &build.File{Path: name, Type: build.TypeBuild}
 	if old != nil {

@@ -69,6 +69,7 @@ type attr struct {
 // Each directory has a btf_objects for its object files in vmlinux (vmlinux_objects), and one for
 // its object files in each module (NAME_objects). The top has the rules that link: vmlinux_btf,
 // NAME_btf for each module or one modules_btf for all modules, and groups of these.
+// Rule: BUILD files of a kernel tree: their targets.
 func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 	w := &writer{o: o, dwos: t.DWOs, packages: map[string]*Package{}}
 	base := o.Base

@@ -17,8 +17,8 @@ type Change struct {
 	Content []byte
 }
 
-// Changes returns the changes that bring the BUILD files below dir, and the file Skipped in dir, up
-// to date. It writes nothing.
+// Changes returns what must change in the BUILD files below dir so that they describe the packages,
+// and in the file Skipped in dir so that its content is skipped. Changes writes nothing.
 func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change, error) {
 	stale, err := marked(dir)
 	if err != nil {
