@@ -22,12 +22,6 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.record(message.Count(n, "file") + r.countShapes(o))
 }
 
-// EndModules ends the phase in which the BTF of n modules was read.
-func (r *Run) EndModules(p *Phase, n int) {
-	p.stop()
-	p.record(message.Count(n, "module"))
-}
-
 // countUnits records the units that a conversion read, and returns a text about them.
 func (r *Run) countUnits(c *convert.Counts) string {
 	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
