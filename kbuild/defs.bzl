@@ -9,7 +9,7 @@ kbuild_tree = _kbuild_tree
 
 # Attributes that only one of vmlinux_btf and modules_btf has.
 _ONLY_VMLINUX = ["out", "strict"]
-_ONLY_MODULES = ["drop_signature", "embed", "grain", "old_base", "resolve_ids", "shared_base"]
+_ONLY_MODULES = ["drop_signature", "embed", "grain", "old_base", "resolve_ids"]
 
 # Attributes that both have, but not kbuild_file and kbuild_files.
 _ONLY_BTF = [

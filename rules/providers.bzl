@@ -95,8 +95,7 @@ def _modules_info(
         extras = _NO_FILES,
         indices = _NO_FILES,
         inlines = _NO_FILES,
-        modules = [],
-        shared = None):
+        modules = []):
     return dict(
         bases = bases,
         btfs = btfs,
@@ -104,7 +103,6 @@ def _modules_info(
         indices = indices,
         inlines = inlines,
         modules = modules,
-        shared = shared,
     )
 
 BtfModulesInfo, _new_btf_modules_info = provider(
@@ -124,8 +122,6 @@ on the module's BTF and named `MODULE.inline.btf`, or directories of such files.
 on `btf` with the variables that are not per-CPU variables), `inline` (File or None, split BTF based
 on `btf` with the sites of inlined functions), `embedded` (File or None, the module
 with its BTF).""",
-        "shared": """File or None: the last file of `bases`, with the types that several modules
-have; only with `shared_base`.""",
     },
     init = _modules_info,
 )

@@ -27,7 +27,6 @@ var shaping = []string{
 
 // reading are further verbs that read BTF.
 var reading = []string{
-	"btfdedup shared -o out --base good.btf x.btf",
 	"btfdedup relocate -o out --base x.btf --distilled-base distilled.btf split.btf",
 	"btfdedup archive -q -o out --release 1 --vmlinux x.btf",
 	"btfdedup import -o out x.btf",

@@ -24,8 +24,6 @@ load(":tree.bzl", "tree")
 
 modules_btf(name = "embedded", modules = ["split/m.ko"], base = ":linked", debug = dwos,
             embed = True)
-modules_btf(name = "shared", modules = ["split/m.ko"], base = ":linked", debug = dwos,
-            shared_base = True)
 tree(name = "tree", srcs = ["split/m.ko"] + dwos)
 modules_btf(name = "of_tree", modules = [":tree"], base = ":linked")
 modules_btf(name = "bare_modules", modules = ["split/m.ko"], base = ":linked")

@@ -53,20 +53,12 @@ def _module_mistake(ctx, target, vmlinux, single, paths):
 
 def _many_mistake(ctx, vmlinux):
     """What is wrong with the `modules_btf` in the attribute `modules`: string, or None."""
-    found = {}
     for target in ctx.attr.modules:
-        if BtfModulesInfo not in target:
-            continue
-        info = target[BtfModulesInfo]
-        if info.bases.to_list() != [vmlinux] + ([info.shared] if info.shared else []):
+        if BtfModulesInfo in target and target[BtfModulesInfo].bases.to_list() != [vmlinux]:
             return "{}: the only base must be {}, the vmlinux".format(
                 target.label,
                 ctx.attr.vmlinux.label,
             )
-        found.setdefault(info.shared, target.label)
-    if len(found) > 1:
-        return ("all modules_btf of an archive must have the same shared base or none; these " +
-                "differ: {}").format(", ".join([str(label) for label in found.values()]))
     return None
 
 def _extra_mistake(ctx):
@@ -102,17 +94,8 @@ def _mistake(ctx):
         [_module_mistake(ctx, target, vmlinux.btf, single, paths) for target in single.values()],
     )
 
-def _modules_of(ctx, shared):
-    """The modules, in the form for btf_archive_files.
-
-    Args:
-        ctx: context of the rule.
-        shared: File or None, the shared base of the `modules_btf` targets.
-
-    Returns:
-        list of struct with `path`, `btf`, `distilled` (File or None), `inline` (File or None) and
-        `on` (path of the module on which it is based, or `vmlinux`, or None for the default).
-    """
+def _modules_of(ctx):
+    """The modules that are single targets, in the form for btf_archive_files: list of struct."""
     paths = _paths_of(ctx)
     single = _single(ctx)
     modules = []
@@ -124,8 +107,6 @@ def _modules_of(ctx, shared):
             distilled = chain[0]
         elif len(chain) > 1:
             on = _path_of(single[chain[-1]], paths)
-        elif shared:
-            on = "vmlinux"
         modules.append(struct(
             btf = info.btf,
             distilled = distilled,
@@ -134,11 +115,6 @@ def _modules_of(ctx, shared):
             path = _path_of(target, paths),
         ))
     return modules
-
-def _shared_of(ctx):
-    """The shared base of all `modules_btf`; None if they are based on vmlinux alone."""
-    found = [t[BtfModulesInfo].shared for t in ctx.attr.modules if BtfModulesInfo in t]
-    return found[0] if found else None
 
 def _out(ctx):
     """Declares the output."""
@@ -151,18 +127,16 @@ def _btf_archive_impl(ctx):
     mistake = _mistake(ctx)
     if mistake:
         fail(mistake)
-    shared = _shared_of(ctx)
     out = _out(ctx)
     btf_archive_files(
         ctx,
         vmlinux = ctx.attr.vmlinux[BtfInfo],
-        modules = _modules_of(ctx, shared),
+        modules = _modules_of(ctx),
         many = depset(transitive = [
             files
             for info in [t[BtfModulesInfo] for t in ctx.attr.modules if BtfModulesInfo in t]
             for files in [info.btfs, info.inlines]
         ]),
-        shared = shared,
         objects = ctx.files.objects,
         release = ctx.attr.release,
         build_id = ctx.attr.build_id,
@@ -193,9 +167,8 @@ The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. Th
 with a distilled base is relocated to vmlinux's BTF, as the kernel does when it loads the module.
 If the targets have `inline = True`, the archive also has the sites of inlined functions, in files
 such as `vmlinux.inline`.
-BTF that the kernel would refuse is an error, except for a `modules_btf` with `shared_base`: an
-archive with a shared base is for tools that read chains of bases. `btfdedup verify --manifest
-NAME/manifest.json` checks a copy.""",
+BTF that the kernel would refuse is an error. `btfdedup verify --manifest NAME/manifest.json` checks
+a copy.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(

@@ -101,15 +101,15 @@ def btf_link(
         resource_set = _link_resources if kernel else _module_resources,
     )
 
-def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
-    """Declares an action that makes one file from source files and the chain of their bases.
+def _on_bases(ctx, verb, src, out, bases, flags = [], **kwargs):
+    """Declares an action that makes one file from a file and the chain of its bases.
 
     Args:
         ctx: context of a rule with the toolchain.
         verb: string, a verb of btfdedup.
-        srcs: list of File, files or directories.
+        src: File.
         out: File to write.
-        bases: depset of File, the chain of BTF that srcs are based on, deepest first.
+        bases: depset of File, the chain of BTF that src is based on, deepest first.
         flags: list of string, flags of the verb.
         **kwargs: arguments of `run_tool`: mnemonic, progress_message and resource_set.
     """
@@ -117,13 +117,13 @@ def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
     args.add("-o", out)
     args.add_all(flags)
     args.add_all(bases, before_each = "--base")
-    add_files(args, srcs, expand_directories = False)
+    add_files(args, [src])
     run_tool(
         ctx,
         tools(ctx).btfdedup,
         verb,
         args,
-        inputs = depset(srcs, transitive = [bases]),
+        inputs = depset([src], transitive = [bases]),
         outputs = [out],
         **kwargs
     )
@@ -140,7 +140,7 @@ def btf_base(ctx, btf, out, bases):
     _on_bases(
         ctx,
         "index",
-        [btf],
+        btf,
         out,
         bases,
         mnemonic = "BtfBase",
@@ -160,7 +160,7 @@ def btf_import_action(ctx, src, out, bases):
     _on_bases(
         ctx,
         "import",
-        [src],
+        src,
         out,
         bases,
         mnemonic = "BtfImport",
@@ -180,7 +180,7 @@ def btf_old_base(ctx, vmlinux, out):
     _on_bases(
         ctx,
         "import",
-        [vmlinux],
+        vmlinux,
         out,
         depset(),
         flags = ["--for-old-base"],
@@ -201,31 +201,11 @@ def btf_header(ctx, btf, out, bases):
     _on_bases(
         ctx,
         "dump",
-        [btf],
+        btf,
         out,
         bases,
         flags = ["--format=c"],
         mnemonic = "BtfHeader",
         progress_message = "Writing %{output} for %{label}",
         resource_set = _import_resources,
-    )
-
-def btf_shared(ctx, modules, out, bases):
-    """Declares BtfShared: split BTF with the types that repeat across modules.
-
-    Args:
-        ctx: context of a rule with the toolchain.
-        modules: list of File, raw BTF of modules, or directories of such files.
-        out: File to write, raw BTF.
-        bases: depset of File, the chain of BTF that the modules are based on, deepest first.
-    """
-    _on_bases(
-        ctx,
-        "shared",
-        modules,
-        out,
-        bases,
-        mnemonic = "BtfShared",
-        progress_message = "Finding types that modules share for %{label}",
-        resource_set = _base_resources,
     )

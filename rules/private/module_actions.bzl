@@ -169,7 +169,7 @@ def btf_embed_action(
         resource_set = _embed_resources,
     )
 
-def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, build_id, out):
+def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, out):
     """Declares BtfArchive: the BTF of a release with its manifest.
 
     Args:
@@ -178,11 +178,9 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
         modules: list of struct: `path` (string, the module's path or name), `btf` (File),
             `distilled` (File or None, the distilled base of btf), `inline` (File or None, the
             sites of inlined functions, based on btf), `on` (string or None, the path of
-            the module on which btf is based, or `vmlinux` if others are based on a shared base).
-        many: depset of File, raw BTF files named after their modules, and directories of them;
-            based on the shared base if there is one, else on vmlinux; and the sites of inlined
-            functions, named MODULE.inline.btf.
-        shared: File or None, the shared base of many.
+            the module on which btf is based).
+        many: depset of File, raw BTF files named after their modules, and directories of them,
+            based on vmlinux; and the sites of inlined functions, named MODULE.inline.btf.
         objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
         build_id: string, the build id of vmlinux; may be empty.
@@ -196,9 +194,6 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
     args.add("--vmlinux", vmlinux.btf)
     add_named(args, objects, before_each = "--objects")
     inputs = [vmlinux.btf] + objects
-    if shared:
-        inputs.append(shared)
-        args.add("--shared-base", shared)
     for module in modules:
         inputs.append(module.btf)
         if module.distilled:

@@ -8,7 +8,6 @@ load(":convert_actions.bzl", "btf_facts")
 load(":features.bzl", "distilled_mistake", "has_feature")
 load(":grain.bzl", "grain_of", "groups_of")
 load(":inline.bzl", "inline_attrs", "inline_mistake")
-load(":link_actions.bzl", "btf_base", "btf_shared")
 load(":link_inputs.bzl", "chain_mistake", "chain_of")
 load(":merge_tree.bzl", "layout_path")
 load(":module_actions.bzl", "btf_modules", "is_set")
@@ -85,10 +84,10 @@ def _outputs(ctx, kos, where, separate, inline, embed):
         embedded = declare_files(names if embed else [], ".ko"),
     )
 
-def _link(ctx, kos, where, conversion, chain, result):
-    """Declares the action for a group of modules, which writes below the directory `where`."""
-    separate = result.extra and ctx.attr.variables == "separate"
-    outputs = _outputs(ctx, kos, where, separate, result.inline, result.embed)
+def _link(ctx, kos, conversion, chain, variables):
+    """Declares the action for a group of modules."""
+    separate = ctx.attr.variables == "separate"
+    outputs = _outputs(ctx, kos, ctx.label.name, separate, ctx.attr.inline, ctx.attr.embed)
     btf_modules(
         ctx,
         kos,
@@ -96,29 +95,10 @@ def _link(ctx, kos, where, conversion, chain, result):
         conversion,
         chain,
         order = ctx.file.order if is_set(kos[0]) else None,
-        variables = "" if separate else result.variables,
+        variables = "" if separate else variables,
         how = how_to_embed(ctx, chain.old_base),
     )
     return outputs
-
-def _shared_base(ctx, groups, conversion, chain, variables):
-    """Declares the shared base, and returns it and the chain that ends with it."""
-    where = ctx.label.name + "/alone"
-    result = struct(variables = variables, extra = False, inline = False, embed = False)
-    alone = [
-        btf
-        for kos in groups
-        for btf in _link(ctx, kos, where, conversion, chain, result).btfs
-    ]
-    shared = ctx.actions.declare_file(ctx.label.name + ".shared.btf")
-    btf_shared(ctx, alone, shared, chain.bases)
-    index = ctx.actions.declare_file(ctx.label.name + ".shared.btfbase")
-    btf_base(ctx, shared, index, chain.bases)
-    return shared, struct(
-        bases = depset([shared], transitive = [chain.bases], order = "postorder"),
-        indices = depset([index], transitive = [chain.indices], order = "postorder"),
-        old_base = None,
-    )
 
 def _infos(kos, outputs):
     """The modules of a group, for BtfModulesInfo."""
@@ -151,9 +131,6 @@ def _mistake(ctx, conversion):
     if has_feature(conversion.btf_features, "distilled_base"):
         return ("modules of one kernel build need no distilled base; use module_btf for a module " +
                 "that other builds load")
-    if ctx.attr.shared_base and ctx.attr.embed:
-        return ("embed and shared_base can't be used together: the kernel can't load a chain of " +
-                "bases")
     if ctx.file.order and not [ko for ko in ctx.files.modules if is_set(ko)]:
         return "the attribute order needs a directory or an archive in the attribute modules"
     return None
@@ -175,22 +152,13 @@ def _modules_btf_impl(ctx):
     chain = chain_of(ctx.attr.base)
     variables = variables_of(ctx)
     groups = _groups(ctx)
-    shared = None
-    if ctx.attr.shared_base:
-        shared, chain = _shared_base(ctx, groups, conversion, chain, variables)
-    result = struct(
-        variables = variables,
-        extra = True,
-        inline = ctx.attr.inline,
-        embed = ctx.attr.embed,
-    )
-    linked = [_link(ctx, kos, ctx.label.name, conversion, chain, result) for kos in groups]
+    linked = [_link(ctx, kos, conversion, chain, variables) for kos in groups]
     modules = [info for i, kos in enumerate(groups) for info in _infos(kos, linked[i])]
     btfs = depset([file for outputs in linked for file in outputs.btfs])
     extras = depset([file for outputs in linked for file in outputs.extras])
     inlines = depset([file for outputs in linked for file in outputs.inlines])
     return [
-        DefaultInfo(files = depset([shared] if shared else [], transitive = [btfs])),
+        DefaultInfo(files = btfs),
         BtfModulesInfo(
             btfs = btfs,
             extras = extras,
@@ -198,7 +166,6 @@ def _modules_btf_impl(ctx):
             modules = modules,
             bases = chain.bases,
             indices = chain.indices,
-            shared = shared,
         ),
         OutputGroupInfo(
             btf_embedded = depset([file for outputs in linked for file in outputs.embedded]),
@@ -265,15 +232,6 @@ directories and archives.""",
             doc = """Kbuild's `modules.order`, which selects modules in a directory or archive. Its
 paths are relative to the directory.""",
             allow_single_file = True,
-        ),
-        "shared_base": attr.bool(
-            doc = """Whether types that several modules have are stored only once, in
-`NAME.shared.btf`, which becomes a base of all modules. This saves a third of the bytes for a small
-kernel's modules, and nearly two thirds for a distribution's. The attribute is for archives such as
-BTFHub's and for tools that read a chain of bases; the kernel can't load such BTF. All modules are
-converted twice. If an edit of one module changes the shared types, all modules are converted
-again.""",
-            default = False,
         ),
     },
     exec_groups = LINK_EXEC_GROUPS,

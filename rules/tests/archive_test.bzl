@@ -38,7 +38,6 @@ _other_kernels_test = analysistest.make(
     failure_test("the only base must be"),
     expect_failure = True,
 )
-_other_shared_test = analysistest.make(failure_test("shared base or none"), expect_failure = True)
 _no_vmlinux_test = analysistest.make(failure_test("it has a base"), expect_failure = True)
 _missing_base_test = analysistest.make(
     failure_test("which is not in modules: add that module"),
@@ -75,14 +74,6 @@ def _modules(name, srcs):
         name = name + "_many",
         base = ":" + name,
         modules = [srcs[1]],
-        tags = ["manual"],
-    )
-
-    modules_btf(
-        name = name + "_shared",
-        base = ":" + name,
-        modules = [srcs[1], srcs[2]],
-        shared_base = True,
         tags = ["manual"],
     )
 
@@ -123,11 +114,6 @@ def _archives():
         "wrong_base": {"modules": [":archived_raid_btf"]},
         "wrong_kernel": {"modules": [":another_disk_btf"]},
         "wrong_modules": {"modules": [":another_many"]},
-        "archive_on_shared": {
-            "modules": [":archived_shared", ":archived_disk_btf", ":archived_other_btf"],
-            "paths": {":archived_disk_btf": "kernel/my-disk.ko"},
-        },
-        "wrong_shared": {"modules": [":archived_many", ":archived_shared"]},
         "wrong_path": {"paths": {":archived_disk_btf": "disk.ko"}},
         "wrong_vmlinux": {"vmlinux": ":archived_disk_btf"},
     }.items():
@@ -243,41 +229,6 @@ def archive_suite(name):
         output = "inline_release",
         target_under_test = ":inline_release",
     )
-    _arguments_test(
-        name = "archive_on_shared_test",
-        arguments = [
-            "archive",
-            "-j",
-            "1",
-            "-o",
-            "archive_on_shared",
-            "--release",
-            "7.2.12",
-            "--vmlinux",
-            "archived.btf",
-            "--shared-base",
-            "archived_shared.shared.btf",
-            "--on=kernel/my-disk.ko=vmlinux",
-            "kernel/my-disk.ko=archived_disk_btf.btf",
-            "--distilled-base=archived_other=archived_other_btf.base.btf",
-            "archived_other=archived_other_btf.btf",
-            "disk.btf",
-            "raid.btf",
-        ],
-        directory = True,
-        inputs = [
-            "archived.btf",
-            "archived_disk_btf.btf",
-            "archived_other_btf.base.btf",
-            "archived_other_btf.btf",
-            "archived_shared.shared.btf",
-            "disk.btf",
-            "raid.btf",
-        ],
-        output = "archive_on_shared",
-        target_under_test = ":archive_on_shared",
-    )
-    _other_shared_test(name = "archive_shared_test", target_under_test = ":wrong_shared")
     _other_kernel_test(name = "archive_kernel_test", target_under_test = ":wrong_kernel")
     _other_kernels_test(name = "archive_kernels_test", target_under_test = ":wrong_modules")
     _no_vmlinux_test(name = "archive_vmlinux_test", target_under_test = ":wrong_vmlinux")
@@ -289,9 +240,7 @@ def archive_suite(name):
             ":archive_base_test",
             ":archive_kernel_test",
             ":archive_kernels_test",
-            ":archive_on_shared_test",
             ":archive_path_test",
-            ":archive_shared_test",
             ":archive_vmlinux_test",
             ":inline_release_test",
             ":kernel_alone_test",

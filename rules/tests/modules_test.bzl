@@ -16,7 +16,7 @@ load(
 
 def _files_impl(ctx):
     env = analysistest.begin(ctx)
-    for mnemonic in ["BtfEmbed", "BtfGen", "BtfLink", "BtfShared"]:
+    for mnemonic in ["BtfEmbed", "BtfGen", "BtfLink"]:
         asserts.equals(env, [], actions_of(env, mnemonic))
     action = only_action(env, "BtfModules")
     asserts.equals(env, ["modules_kernel.btfbase", "net.ko"], elf_inputs(action))
@@ -91,75 +91,6 @@ def _order_impl(ctx):
     return analysistest.end(env)
 
 _order_test = analysistest.make(_order_impl)
-
-def _shared_impl(ctx):
-    env = analysistest.begin(ctx)
-    asserts.equals(env, 4, len(actions_of(env, "BtfModules")))
-    shared = only_action(env, "BtfShared")
-    asserts.equals(
-        env,
-        [
-            "shared",
-            "-j",
-            "1",
-            "-o",
-            "modules_on_shared.shared.btf",
-            "--base",
-            "modules_kernel.btf",
-            "disk-fs.btf",
-            "net.btf",
-            "modules_tree.btf.d",
-        ],
-        arguments(shared),
-    )
-    asserts.equals(
-        env,
-        ["modules_kernel.btf", "modules_on_shared.shared.btf"],
-        elf_inputs(only_action(env, "BtfBase")),
-    )
-    links = {
-        action.outputs.to_list()[0].dirname: action
-        for action in actions_of(env, "BtfModules")
-        if "net.ko" in elf_inputs(action)
-    }
-    asserts.equals(env, 2, len(links))
-    for where, bases in {
-        "/alone": ["modules_kernel.btfbase"],
-        "": ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
-    }.items():
-        (link,) = [
-            action
-            for directory, action in links.items()
-            if directory.endswith("rules/tests/modules_on_shared" + where)
-        ]
-        asserts.equals(env, bases + ["net.ko"], elf_inputs(link))
-        asserts.equals(
-            env,
-            bases,
-            [name for name in arguments(link) if name.endswith(".btfbase")],
-            "the deepest base comes first",
-        )
-    target = analysistest.target_under_test(env)
-    info = target[BtfModulesInfo]
-    asserts.equals(env, "modules_on_shared.shared.btf", info.shared.basename)
-    asserts.equals(
-        env,
-        ["modules_kernel.btf", "modules_on_shared.shared.btf"],
-        [file.basename for file in info.bases.to_list()],
-    )
-    asserts.equals(
-        env,
-        ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
-        [file.basename for file in info.indices.to_list()],
-    )
-    asserts.equals(
-        env,
-        ["disk-fs.btf", "modules_on_shared.shared.btf", "modules_tree.btf.d", "net.btf"],
-        names(target[DefaultInfo].files.to_list()),
-    )
-    return analysistest.end(env)
-
-_shared_test = analysistest.make(_shared_impl)
 
 def _embed_files_impl(ctx):
     env = analysistest.begin(ctx)
@@ -278,7 +209,6 @@ _no_directory_test = analysistest.make(
     failure_test("needs a directory or an archive"),
     expect_failure = True,
 )
-_embed_shared_test = analysistest.make(failure_test("be used together"), expect_failure = True)
 
 def modules_suite(name):
     """Declares the tests.
@@ -344,25 +274,6 @@ def modules_suite(name):
         btf_features = ["default", "distilled_base"],
         modules = ["modules/net.ko"],
         tags = ["manual"],
-    )
-    modules_btf(
-        name = "modules_on_shared",
-        base = ":modules_kernel",
-        modules = ["modules/disk-fs.ko.debug", "modules/net.ko", ":modules_tree"],
-        shared_base = True,
-        tags = ["manual"],
-    )
-    modules_btf(
-        name = "embedded_on_shared",
-        base = ":modules_kernel",
-        embed = True,
-        modules = ["modules/net.ko"],
-        shared_base = True,
-        tags = ["manual"],
-    )
-    _embed_shared_test(
-        name = "embedded_on_shared_test",
-        target_under_test = ":embedded_on_shared",
     )
     modules_btf(
         name = "embedded_modules",
@@ -482,7 +393,6 @@ def modules_suite(name):
         modules = "all.tar.gz",
         target_under_test = ":modules_of_archive",
     )
-    _shared_test(name = "modules_on_shared_test", target_under_test = ":modules_on_shared")
     _same_name_test(name = "modules_of_one_name_test", target_under_test = ":modules_of_one_name")
     _distilled_test(name = "modules_distilled_test", target_under_test = ":modules_distilled")
     native.test_suite(
@@ -491,12 +401,10 @@ def modules_suite(name):
             ":modules_of_files_test",
             ":modules_of_archive_test",
             ":modules_of_tree_test",
-            ":modules_on_shared_test",
             ":modules_in_order_test",
             ":modules_in_no_directory_test",
             ":embedded_modules_test",
             ":embedded_modules_with_their_ids_test",
-            ":embedded_on_shared_test",
             ":embedded_tree_test",
             ":embedded_tree_with_its_ids_test",
             ":modules_of_one_name_test",

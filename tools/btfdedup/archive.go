@@ -39,12 +39,7 @@ modules --inline-dir". The archive has it as vmlinux.inline, based on vmlinux, o
 also has the section .BTF.inline of an ELF file. If the module has a distilled base, its sites are
 relocated too.
 
-The files of --vmlinux and --shared-base don't count as modules, so btf/*.btf may include them.
-
-With --shared-base the modules are based on BTF from "btfdedup shared", which is itself based on the
-BTF of vmlinux. The archive contains the shared BTF as the file shared-base. Such an archive is
-smaller, but the kernel would refuse its modules; it is for tools that read chains of bases.
---on m=vmlinux is for a module m that is still based on vmlinux alone.
+The file of --vmlinux doesn't count as a module, so btf/*.btf may include it.
 
 All BTF is checked by the rules that the kernel applies at boot and when it loads a module. BTF that
 the kernel would refuse is an error.`,
@@ -64,8 +59,6 @@ btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf vmlinux.inline.bt
 	})
 	flags.InputVar(&a.release.Vmlinux, "vmlinux",
 		"the `FILE` with the BTF of vmlinux: raw BTF or an ELF file")
-	flags.InputVar(&a.release.Shared, "shared-base",
-		"the BTF `FILE` on which the modules are based, from \"btfdedup shared\"")
 	flags.StringVar(&a.release.BuildID, "build-id", "",
 		"the build id of vmlinux in `HEX`; the default is the build id in its ELF file")
 	flags.StringArrayVar(&a.objects, "objects", nil,
@@ -75,8 +68,7 @@ btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf vmlinux.inline.bt
 		"`NAME=FILE`: FILE is the distilled base of the module NAME, whose raw BTF is relocated to"+
 			" the BTF of vmlinux")
 	flags.StringArrayVar(&a.on, "on", nil,
-		"`MODULE=BASE`: MODULE is based on the module BASE; with --shared-base, BASE may also be"+
-			" vmlinux")
+		"`MODULE=BASE`: MODULE is based on the module BASE")
 	return flags.Command(a.run)
 }
 
@@ -95,7 +87,7 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		path, file, ok := strings.Cut(arg, "=")
 		if !ok {
 			path, file = "", arg
-			if sameFile(file, r.release.Vmlinux) || sameFile(file, r.release.Shared) {
+			if sameFile(file, r.release.Vmlinux) {
 				continue
 			}
 		}
@@ -115,9 +107,6 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		return err
 	}
 	inputs := []string{r.release.Vmlinux}
-	if r.release.Shared != "" {
-		inputs = append(inputs, r.release.Shared)
-	}
 	for _, m := range r.release.Modules {
 		inputs = append(inputs, m.File)
 	}
@@ -155,7 +144,7 @@ func count(m *archive.Manifest) (modules, sites int) {
 		switch {
 		case archive.SitesOf(f.Name) != "":
 			sites++
-		case f.Name != archive.Vmlinux && f.Name != m.SharedBase:
+		case f.Name != archive.Vmlinux:
 			modules++
 		}
 	}
@@ -184,6 +173,15 @@ func checkRelease(name string) error {
 		return errors.New("expected a kernel release, such as 7.2.12-cloud-amd64")
 	}
 	return nil
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // pairs parses the arguments MODULE=VALUE of a flag. It returns the values by module name.

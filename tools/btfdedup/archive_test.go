@@ -82,18 +82,6 @@ func TestArchiveVerb(t *testing.T) {
 		{"verify --manifest DIR/out.tar", 1, "", "raid: it is based on my_disk, but the kernel", ""},
 		{"verify --manifest DIR/out.tar.zst DIR/out.tar", 1, "",
 			"DIR/out.tar.zst: raid: it is based on my_disk, but the kernel", ""},
-		{some + "--shared-base DIR/my-disk.btf DIR/raid.btf -o DIR/shared", 0, "shared/shared-base", "",
-			""},
-		{"verify --manifest DIR/shared/manifest.json", 0, "", "",
-			"DIR/shared/manifest.json: modules are based on the shared base shared-base, so the archive " +
-				"is for"},
-		{"verify --manifest --for=kernel DIR/shared/manifest.json", 1, "", "shared-base: modules " +
-			"are based " +
-			"on it, but the kernel", ""},
-		{"verify --manifest --modules DIR/alone DIR/shared/manifest.json", 1, "", "",
-			"can't be compared"},
-		{some + "--shared-base DIR/my-disk.btf --on raid=vmlinux DIR/raid.btf -o DIR/new", 1, "", "",
-			"DIR/raid.btf: read as BTF based on vmlinux: "},
 		{"verify --manifest DIR/none.tar", 1, "", "", "open DIR/none.tar: no such file"},
 		{"verify --manifest --modules DIR/alone DIR/out.tar", 1,
 			"", "DIR/alone/vmlinux: raw BTF (little-endian), not an ELF file", ""},

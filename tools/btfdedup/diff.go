@@ -36,7 +36,7 @@ Runs of members that have all moved by the same distance are one line. The types
 because of another type are listed below that type if --indirect is given.
 
 A and B are raw BTF, or ELF files with a .BTF section. For split BTF, --base-a and --base-b name the
-bases. A type counts as present if a base of the other side has it, unless --own-only is given.
+bases. A type counts as present if a base of the other side has it.
 
 A and B can also be directories or archives with the BTF of a kernel and its modules, as "btfdedup
 modules" and "btfdedup archive" write them. Then modules are compared by name, and each module that
@@ -73,8 +73,6 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 	flags.StringArrayVar(&r.names, "name", nil,
 		"compare only types with the name `N`, or with a kind and name, such as \"struct sock\"; "+
 			"repeat the flag for several names")
-	flags.BoolVar(&r.ownOnly, "own-only", false,
-		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
 		"also list types that differ only because a type to which they refer differs")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
@@ -84,17 +82,17 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 }
 
 type diffRun struct {
-	kabi              kabiFlags
-	baseA, baseB      []string
-	kinds             kindList
-	names             []string
-	format            string
-	ownOnly, indirect bool
-	limit             int // how many differences of the kernel the text has at most; 0: all
+	kabi         kabiFlags
+	baseA, baseB []string
+	kinds        kindList
+	names        []string
+	format       string
+	indirect     bool
+	limit        int // how many differences of the kernel the text has at most; 0: all
 }
 
 func (r *diffRun) run(env *cli.Env, files []string) error {
-	opts := diff.Options{OwnOnly: r.ownOnly, Indirect: r.indirect, Kinds: r.kinds}
+	opts := diff.Options{Indirect: r.indirect, Kinds: r.kinds}
 	if len(env.Bases) > 0 {
 		if len(r.baseA)+len(r.baseB) > 0 {
 			return cli.Usagef("--base is for both sides; use either --base, or --base-a and --base-b")

@@ -32,7 +32,6 @@ func TestEmptyFiles(t *testing.T) {
 		{"modules -o out --base empty a.elf", aBTF},
 		{"modules -o out --base a.btf empty.ko", anELF},
 		{"modules -o out --vmlinux empty a.elf", anELF},
-		{"shared -o out --base a.btf empty", aBTF},
 		{"index -o out empty", aBTF},
 		{"import -o out empty", aBTF},
 		{"embed -o out --btf empty a.elf", aBTF},

@@ -145,7 +145,6 @@ func TestControlCharacters(t *testing.T) {
 		append([]string{"stats"}, both[:3]...),
 		append([]string{"diff", "--base-a", vmlinux, "--base-b", vmlinux}, both[2:]...),
 		append([]string{"verify"}, both...),
-		append([]string{"stats"}, both...),
 		append([]string{"conflicts"}, both...),
 		append([]string{"link", "-v", "-o", dir + "/out.btf"}, both...),
 	} {

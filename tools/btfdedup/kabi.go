@@ -151,10 +151,6 @@ func (r *diffRun) compareKABI(
 	env *cli.Env, files []string, opts diff.Options,
 ) (*kabi.Report, diff.Result, error) {
 	none := diff.Result{}
-	if r.ownOnly {
-		return nil, none, cli.Usagef("--own-only has no effect with --symbols, which makes one " +
-			"blob of BTF and its bases; leave it out")
-	}
 	allow, err := cli.ReadAllowed(&r.kabi.allow, kabi.ParseAllowance)
 	if err != nil {
 		return nil, none, err

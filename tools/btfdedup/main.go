@@ -17,7 +17,6 @@ func program() *cobra.Command {
 		mergeCommand(),
 		linkCommand(),
 		modulesCommand(),
-		sharedCommand(),
 		indexCommand(),
 		importCommand(),
 		embedCommand(),

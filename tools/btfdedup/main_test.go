@@ -29,7 +29,6 @@ func TestOutputsAllOrNone(t *testing.T) {
 	}
 	own := func(b *btf.Builder) { b.Composite(btf.KindStruct, "own", 8, false) }
 	module, _ := writeBTF(t, dir, "module.btf", base, own)
-	other, _ := writeBTF(t, dir, "other.btf", base, own)
 	p := func(name string) string { return filepath.Join(dir, name) }
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
 	clitest.AllOrNone(t, program,
@@ -41,7 +40,6 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), "--btf", vmlinux, ids},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), out("--inline-out=", "sites"),
 			"--btf", p("all.btf"), ids},
-		[]string{"shared", out("-o", "btf"), "--base", vmlinux, module, other},
 		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
 			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",
 			"--base", vmlinux, ko},

@@ -175,8 +175,8 @@ func TestDistilledBaseOnBase(t *testing.T) {
 		{"stats --base DIR/old.btf DIR/m.ko", "stats --base DIR/old.btf DIR/split.btf"},
 		{"verify --base DIR/new.btf DIR/m.ko", "verify DIR/m.ko"},
 		{"diff --base DIR/old.btf DIR/m.ko DIR/split.btf", "diff DIR/old.btf DIR/old.btf"},
-		{"diff --base-a DIR/new.btf --base-b DIR/old.btf --own-only DIR/m.ko DIR/split.btf",
-			"diff --base DIR/old.btf --own-only DIR/split.btf DIR/split.btf"},
+		{"diff --base-a DIR/new.btf --base-b DIR/old.btf DIR/m.ko DIR/split.btf",
+			"diff --base DIR/old.btf DIR/split.btf DIR/split.btf"},
 	} {
 		oneCode, one, stderr := run(tt.one)
 		otherCode, other, _ := run(tt.other)

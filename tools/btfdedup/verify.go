@@ -55,8 +55,7 @@ With --manifest, FILE is the manifest.json of a directory that "btfdedup archive
 archive of such a directory (.tar, .tar.zst). The command prints what the kernel would refuse or
 misread, one problem per line: files that are missing, damaged, or not based on the archive's BTF;
 type ids that are out of range; module names that the kernel can't distinguish.
-Without --for, the rules are those of --for=kernel, and a shared base gives only a warning; with
---for, a shared base is a problem, because the kernel can't load BTF that is based on it.
+Without --for, the rules are those of --for=kernel.
 
 --modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux. Their BTF
 must be the same as in the archive, and each id in .BTF_ids must belong to the type that the id's
@@ -112,8 +111,7 @@ func (r *verifyRun) run(env *cli.Env, files []string, hasFor bool) error {
 		if !hasFor {
 			r.rules.Only = scopes["kernel"]
 		}
-		return r.checkManifests(env, files, archive.Options{Rules: r.rules, Images: r.images,
-			Kernel: hasFor, Note: func(line string) { env.Warn("%s", line) }})
+		return r.checkManifests(env, files, archive.Options{Rules: r.rules, Images: r.images})
 	}
 	if r.images != (archive.Images{}) {
 		return cli.Usagef("--modules and --vmlinux need --manifest")

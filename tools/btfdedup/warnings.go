@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -69,11 +67,7 @@ func warnGone(env *cli.Env, files []string, symbols int, list []diff.Difference)
 
 // warnSame warns if two paths lead to the same file.
 func warnSame(env *cli.Env, a, b string) {
-	x, err := os.Stat(a)
-	if err != nil {
-		return
-	}
-	if y, err := os.Stat(b); err == nil && os.SameFile(x, y) {
+	if sameFile(a, b) {
 		env.Warn("%s and %s are the same file", a, b)
 	}
 }

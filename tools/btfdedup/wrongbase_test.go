@@ -109,7 +109,7 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 			map[string]string{"own": "", "own.btf": "", "rebuilt.btf": content, "release": release,
 				"release.btf": "", "arm64.btf": machine, "i386.btf": size}},
 		{[]string{"dump RAW", "stats RAW", "link -o OUT RAW", "link -o OUT MODULE",
-			"merge -o OUT MODULE", "conflicts MODULE", "import -o OUT MODULE", "shared -o OUT RAW"},
+			"merge -o OUT MODULE", "conflicts MODULE", "import -o OUT MODULE"},
 			map[string]string{"own": "", "own.btf": "", "rebuilt.btf": content, "release": "",
 				"arm64.btf": content, "i386.btf": content}},
 		{[]string{"modules -o OUT DWARF"},

@@ -22,12 +22,6 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.record(message.Count(n, "file") + r.countShapes(o))
 }
 
-// EndModules ends the phase in which the BTF of n modules was read.
-func (r *Run) EndModules(p *Phase, n int) {
-	p.stop()
-	p.record(message.Count(n, "module"))
-}
-
 // countUnits returns a text about the units that a conversion read.
 func countUnits(c *convert.Counts) string {
 	text := message.Count(c.Units, "unit")

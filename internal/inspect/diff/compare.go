@@ -41,9 +41,6 @@ type Options struct {
 	// prototypes are compared as parts of the types that refer to them, and so are anonymous types
 	// that a type refers to. Such a type is also compared separately if Kinds has its kind.
 	Kinds []btf.Kind
-	// OwnOnly leaves out the types in the bases. Otherwise, a type that is in the blob itself on one
-	// side can equal a type that is in a base on the other side.
-	OwnOnly bool
 	// Indirect lists types that differ only because types that they refer to differ. Otherwise such
 	// types are only counted.
 	Indirect bool
@@ -53,6 +50,7 @@ type Options struct {
 }
 
 // Compare returns the differences between two sides, the most important ones first (byImportance).
+// A type that is in a blob itself on one side can equal a type that is in a base on the other side.
 // Rule: diff: which types of two blobs are equal.
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{},

@@ -247,8 +247,7 @@ func FuzzCompare(f *testing.F) {
 		}
 		checkPair(t, a, b)
 		if split, err := btf.Parse(y, a); err == nil {
-			Compare(Side{split}, Side{b, a}, Options{OwnOnly: true, Kinds: []btf.Kind{btf.KindPtr,
-				btf.KindStruct}})
+			Compare(Side{split}, Side{b, a}, Options{Kinds: []btf.Kind{btf.KindPtr, btf.KindStruct}})
 		}
 	})
 }

@@ -46,9 +46,6 @@ func (c *comparison) collect(side, own int, all []placedBlob) {
 	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
 	seen := make([]bool, c.contents)
 	c.has[side] = make([]place, c.contents)
-	if c.opts.OwnOnly {
-		all = all[:own]
-	}
 	for i, p := range all {
 		isOwn := i < own
 		if isOwn {

@@ -56,7 +56,7 @@ func CompareSets(a, b Set, opts Options) Result {
 	for i, set := range []Set{a, b} {
 		c.has[i] = make([]place, c.contents)
 		for blob, p := range placed[i] {
-			if opts.OwnOnly || set.isModule(blob) {
+			if set.isModule(blob) {
 				continue
 			}
 			for n := p.at; n < p.at+uint32(len(p.Types)); n++ {

@@ -21,7 +21,6 @@ type Release struct {
 	Name    string // as uname -r prints it
 	BuildID string // build id of vmlinux, in hexadecimal; "" to read it from the file
 	Vmlinux string // file with the BTF of the kernel: raw or ELF
-	Shared  string // file with the shared base, split BTF based on vmlinux; "" if there is none
 	// Modules has the BTF of modules, and of the sites of inlined functions: the file of a module m,
 	// or of Vmlinux, with sites has the name m.inline.
 	Modules []Module
@@ -30,9 +29,8 @@ type Release struct {
 	// Distilled maps the name of a module to the file with its distilled base, if that is not in
 	// the ELF file.
 	Distilled map[string]string
-	// On maps the name of a module to the name of the module on which it is based, or to Vmlinux. A
-	// module that is not in On is based on the shared base, or on vmlinux if there is no shared
-	// base or if the module has a distilled base.
+	// On maps the name of a module to the name of the module on which it is based. A module that is
+	// not in On is based on vmlinux.
 	On   map[string]string
 	Jobs int // threads
 }
@@ -61,7 +59,6 @@ func Build(r Release) (*Archive, error) {
 	for _, on := range r.On {
 		b.isBase[on] = true
 	}
-	b.isBase[SharedBase] = true
 	vmlinux, from, err := b.vmlinux()
 	if err != nil {
 		return nil, err
@@ -82,9 +79,6 @@ func Build(r Release) (*Archive, error) {
 	}
 	a := &Archive{Manifest: Manifest{Version: manifestVersion, Release: r.Name, BuildID: b.buildID},
 		Notes: b.notes}
-	if r.Shared != "" {
-		a.Manifest.SharedBase = SharedBase
-	}
 	for i := range b.parts {
 		a.Manifest.Files = append(a.Manifest.Files, b.parts[i].layer.File)
 		a.contents = append(a.contents, b.parts[i].raw)
@@ -154,9 +148,6 @@ func (b *builder) readModules(vmlinux *source) error {
 	parts := make([]part, len(modules))
 	parallel.Do(b.release.Jobs, len(modules), func(i int) { parts[i] = readPart(modules[i]) })
 	parts = addSections(append(parts, part{name: Vmlinux, source: vmlinux}))
-	if b.release.Shared != "" {
-		parts = append(parts, readShared(b.release.Shared))
-	}
 	slices.SortFunc(parts, func(x, y part) int {
 		return slices.CompareFunc([]string{x.name, x.file()}, []string{y.name, y.file()},
 			strings.Compare)
@@ -222,18 +213,6 @@ func readPart(m Module) part {
 	return p
 }
 
-func readShared(file string) part {
-	p := part{name: SharedBase}
-	if p.source, p.err = readSource(file); p.err != nil {
-		return p
-	}
-	if p.raw = p.source.raw; p.source.distilled != nil {
-		p.err = fmt.Errorf("%s: it is based on a distilled base, but a shared base must be based "+
-			"on the BTF of vmlinux", file)
-	}
-	return p
-}
-
 // addLists sorts the lists of objects, and reads the distilled bases.
 func (b *builder) addLists() error {
 	for _, name := range slices.Sorted(maps.Keys(b.release.Objects)) {
@@ -258,7 +237,7 @@ func (b *builder) addLists() error {
 }
 
 func (b *builder) module(name string) *part {
-	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase && SitesOf(name) == "" {
+	if i, ok := b.ids[name]; ok && name != Vmlinux && SitesOf(name) == "" {
 		return &b.parts[i]
 	}
 	return nil
@@ -288,7 +267,7 @@ func (b *builder) stack() error {
 func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {
-			if b.module(x) == nil && (x != Vmlinux || x == name) {
+			if b.module(x) == nil {
 				return nil, fmt.Errorf("%s should be based on %s, but there is no module %s", name,
 					b.release.On[name], x)
 			}
@@ -307,21 +286,10 @@ func (b *builder) levels() (map[int][]int, error) {
 	return levels, nil
 }
 
-// below returns the name of the file on which a module, the shared base or a file with sites is
-// based.
-// Rule: archive of a release: bases of its files, shared base.
+// below returns the name of the file on which a module or a file with sites is based.
+// Rule: archive of a release: bases of its files.
 func (b *builder) below(name string) string {
-	if of := SitesOf(name); of != "" {
-		return of
-	}
-	if on, ok := b.release.On[name]; ok {
-		return on
-	}
-	distilled := b.parts[b.ids[name]].source.distilled != nil
-	if b.release.Shared == "" || name == SharedBase || distilled {
-		return Vmlinux
-	}
-	return SharedBase
+	return cmp.Or(SitesOf(name), b.release.On[name], Vmlinux)
 }
 
 // describe reads the BTF of a part. It relocates the BTF to vmlinux if the part is a module with a

@@ -22,8 +22,6 @@ const maxFile = 1 << 30
 // Options selects what Check checks.
 type Options struct {
 	Rules  verify.Options // rules for the BTF
-	Kernel bool           // the archive is for the kernel, so a shared base is a problem
-	Note   func(string)   // called with remarks that are not problems; may be nil
 	Images Images         // files whose BTF and ids are compared with the archive
 	Jobs   int            // threads
 }
@@ -67,30 +65,7 @@ func Check(path string, opts Options) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := c.noteShared(path, m, opts); err != nil {
-		return nil, err
-	}
 	return c.check(m, opts.Jobs), nil
-}
-
-// noteShared reports what an archive with a shared base can't be used for.
-// Rule: archive of a release: what a shared base rules out.
-func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
-	switch {
-	case m.SharedBase == "":
-		return nil
-	case opts.Images.Modules != "":
-		return fmt.Errorf("%s: the modules are based on the shared base %s, so they can't be "+
-			"compared with the loadable modules in %s", path, m.SharedBase,
-			opts.Images.Modules)
-	case opts.Kernel:
-		c.report("%s: modules are based on it, but the kernel only accepts modules based on %s",
-			m.SharedBase, Vmlinux)
-	case opts.Note != nil:
-		opts.Note(fmt.Sprintf("%s: modules are based on the shared base %s, so the archive is for "+
-			"tools that read chains of bases; the kernel would reject the modules", path, m.SharedBase))
-	}
-	return nil
 }
 
 func newChecker(rules verify.Options) *checker {
@@ -99,7 +74,6 @@ func newChecker(rules verify.Options) *checker {
 
 func (c *checker) check(m *Manifest, jobs int) []string {
 	c.list(m)
-	c.checkShared(m)
 	c.findExtra()
 	c.checkChains()
 	c.checkContents(jobs)
@@ -117,7 +91,6 @@ type checker struct {
 	rules    verify.Options
 	images   map[string][]string // paths of images, by the names that the kernel gives them
 	files    map[string]*checked // the files in the manifest, by name
-	shared   string              // the name of the shared base, or "" if there is none
 	names    []string
 	problems []string // problems that don't belong to a file
 }
@@ -165,29 +138,12 @@ func (c *checker) list(m *Manifest) {
 	for _, name := range slices.Sorted(maps.Keys(alike)) {
 		if list := alike[name]; len(list) > 1 {
 			c.report("%s: the kernel names all of them %s", strings.Join(list, ", "), name)
-		} else if list[0] != name && list[0] != m.SharedBase {
+		} else if list[0] != name {
 			c.files[list[0]].report("the kernel names it %s", name)
 		}
 	}
 	if c.files[Vmlinux] == nil {
 		c.report("%s: the manifest doesn't list this file, but all others need it", Vmlinux)
-	}
-}
-
-func (c *checker) checkShared(m *Manifest) {
-	if m.SharedBase == "" {
-		return
-	}
-	f := c.files[m.SharedBase]
-	switch {
-	case f == nil:
-		c.report("%s: the manifest doesn't list this file, which it names as shared base", m.SharedBase)
-	case Name(f.Name) == f.Name:
-		f.report("the shared base must not have a name that a module can have")
-	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
-		f.report("the shared base must be based on %s only", Vmlinux)
-	default:
-		c.shared = m.SharedBase
 	}
 }
 
@@ -245,7 +201,7 @@ func (c *checker) checkChain(f *checked) *checked {
 	case of != "" && of != on.Name:
 		f.report("wrong base: it has sites of inlined functions of %s, but is based on %s", of, on.Name)
 		return nil
-	case of == "" && len(below) > 0 && on.Name != c.shared:
+	case of == "" && len(below) > 0:
 		f.report("it is based on %s, but the kernel only accepts modules based on %s", on.Name, Vmlinux)
 	}
 	return on

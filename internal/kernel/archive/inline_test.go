@@ -51,6 +51,20 @@ func siteRelease(t testing.TB, dir string) Release {
 	}
 }
 
+// written builds a release and writes it to a directory. It returns the path of the manifest.
+func written(t *testing.T, r Release) (string, *Archive) {
+	t.Helper()
+	a, err := Build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := a.WriteDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, ManifestName), a
+}
+
 // TestSites: the manifest lists files with sites after their bases, and Check accepts the archive.
 // Readers of a kernel's types leave out the sites.
 func TestSites(t *testing.T) {
@@ -73,7 +87,7 @@ func TestSites(t *testing.T) {
 	if n := len(a.Manifest.Files); n != 6 {
 		t.Errorf("%d files", n)
 	}
-	found, err := Check(path, Options{Kernel: true})
+	found, err := Check(path, Options{})
 	if err != nil || len(found) > 0 {
 		t.Errorf("%v %v", found, err)
 	}

@@ -20,10 +20,6 @@ const (
 	ManifestName = "manifest.json"
 	// Vmlinux is the name of the file with the kernel's own BTF.
 	Vmlinux = "vmlinux"
-	// SharedBase is the name of the file with the shared base: split BTF that is based on vmlinux,
-	// and on which modules are based. It can't be the name of a module, because it contains a
-	// hyphen.
-	SharedBase = "shared-base"
 
 	manifestVersion = 1
 	maxManifest     = 64 << 20 // bytes
@@ -35,10 +31,7 @@ type Manifest struct {
 	Version int    `json:"version"`            // version of this format
 	Release string `json:"release"`            // as uname -r prints it
 	BuildID string `json:"build_id,omitempty"` // build id of vmlinux, in hexadecimal
-	// SharedBase is the name of the file with types that modules share, or "". An archive with such a
-	// file is not for the kernel, but for tools that read chains of bases.
-	SharedBase string `json:"shared_base,omitempty"`
-	Files      []File `json:"files"` // sorted by name
+	Files   []File `json:"files"`              // sorted by name
 }
 
 // File describes a file of an archive.

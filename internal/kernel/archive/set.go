@@ -53,7 +53,7 @@ func ReadSet(path string) (kernel *btf.Blob, modules map[string]*btf.Blob, err e
 			return nil, nil, wrap(path, err)
 		case name == Vmlinux:
 			kernel = b
-		case name != SharedBase:
+		default:
 			modules[name] = b
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// setFiles makes the BTF of a kernel, of a module, and of a module that is based on a shared base.
-func setFiles(t testing.TB) (kernel, module, shared, above string) {
+// setFiles makes the BTF of a kernel, of a module, and of a module that is based on that module.
+func setFiles(t testing.TB) (kernel, module, above string) {
 	t.Helper()
 	encode := func(b *btf.Builder, base *btf.Blob) (string, *btf.Blob) {
 		data, err := b.Encode(btf.EncodeOptions{})
@@ -31,18 +31,15 @@ func setFiles(t testing.TB) (kernel, module, shared, above string) {
 	kernel, base := encode(k, nil)
 	m := btf.NewBuilder(nil, base, nil)
 	m.Ref(btf.KindTypedef, "mod_t", 1)
-	module, _ = encode(m, base)
-	s := btf.NewBuilder(nil, base, nil)
-	s.Ref(btf.KindTypedef, "shared_t", 1)
-	shared, on := encode(s, base)
+	module, on := encode(m, base)
 	a := btf.NewBuilder(nil, on, nil)
 	a.Ref(btf.KindTypedef, "above_t", 2)
 	above, _ = encode(a, on)
-	return kernel, module, shared, above
+	return kernel, module, above
 }
 
 func TestReadSet(t *testing.T) {
-	kernel, module, shared, above := setFiles(t)
+	kernel, module, above := setFiles(t)
 	manifest := func(files ...string) string {
 		var list []string
 		for _, f := range files {
@@ -68,9 +65,8 @@ func TestReadSet(t *testing.T) {
 		{"a kernel alone", []string{"vmlinux", kernel}, ""},
 		{"an archive", []string{"vmlinux", kernel, "ext4", module, "manifest.json",
 			manifest("vmlinux", "ext4 on vmlinux"), "other", "not listed"}, "ext4 2"},
-		{"a shared base", []string{"vmlinux", kernel, "a", above, "b", module, "shared-base", shared,
-			"manifest.json", manifest("vmlinux", "a on vmlinux shared-base", "b on vmlinux",
-				"shared-base on vmlinux")}, "a 3, b 2"},
+		{"a module on a module", []string{"vmlinux", kernel, "a", above, "b", module,
+			"manifest.json", manifest("vmlinux", "a on vmlinux b", "b on vmlinux")}, "a 3, b 2"},
 		{"no kernel", []string{"ext4.btf", module}, ": the directory or archive has no file vmlinux or"},
 		{"damaged", []string{"vmlinux", kernel, "ext4", module[:30]}, ": ext4: "},
 		{"a different kernel", []string{"vmlinux", kernel, "ext4", above}, ": ext4: "},
@@ -79,8 +75,7 @@ func TestReadSet(t *testing.T) {
 		{"a manifest without the kernel", []string{"m", module, "manifest.json", manifest("m")},
 			": manifest.json: it doesn't list vmlinux"},
 		{"a missing base", []string{"vmlinux", kernel, "a", above, "manifest.json",
-			manifest("vmlinux", "a on vmlinux shared-base")},
-			": a: it is based on shared-base, which is missing"},
+			manifest("vmlinux", "a on vmlinux b")}, ": a: it is based on b, which is missing"},
 		{"bases in a circle", []string{"vmlinux", kernel, "a", module, "b", module, "manifest.json",
 			manifest("vmlinux", "a on b", "b on a")}, "more than 8 files are based on each other"},
 		{"a path that leads out", []string{"vmlinux", kernel, "manifest.json",
@@ -136,7 +131,7 @@ func TestReadSet(t *testing.T) {
 }
 
 func FuzzReadSet(f *testing.F) {
-	kernel, module, _, _ := setFiles(f)
+	kernel, module, _ := setFiles(f)
 	f.Add(packed(f, "vmlinux", kernel, "ext4", module))
 	f.Add(packed(f, "vmlinux.btf", kernel, "ext4.btf", module))
 	f.Add(zstdOf(f, packed(f, "vmlinux", kernel)))

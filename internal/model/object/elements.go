@@ -7,20 +7,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// HashRecord hashes the shape of record t of blob b as types.Graph hashes the node, but with size 0
-// for FUNCs and VARs. The function name must return the hash of the name at a string offset, and
-// ref the hash for a type id. absorber.hash does the same without calling functions through
-// pointers, which would make a merge 5% slower.
-func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) types.Hash {
-	size, aux, to := Head(b, t)
-	h := types.Start(types.Kind(t.Kind), size, aux, name(t.NameOff), ref(to))
-	for i := range Elements(t) {
-		nameOff, child, val := Element(b, t, i)
-		h.Elem(name(nameOff), ref(child), val)
-	}
-	return h.Sum(t.KFlag)
-}
-
 // Head returns Size, Aux and Ref of a record, as in types.Node. The size of a FUNC or VAR is 0: see
 // unitsSection.sizes.
 func Head(b *btf.Blob, t *btf.Type) (size, aux, ref uint32) {
