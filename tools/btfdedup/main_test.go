@@ -29,19 +29,14 @@ func TestOutputsAllOrNone(t *testing.T) {
 	}
 	own := func(b *btf.Builder) { b.Composite(btf.KindStruct, "own", 8, false) }
 	module, _ := writeBTF(t, dir, "module.btf", base, own)
-	other, _ := writeBTF(t, dir, "other.btf", base, own)
 	p := func(name string) string { return filepath.Join(dir, name) }
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
 	clitest.AllOrNone(t, program,
-		[]string{"link", out("-o", "btf"), out("--skipped=", "skipped"), p("object.btf")},
 		[]string{"link", out("-o", "btf"), out("--distilled-base=", "base"), "--base", vmlinux,
 			module},
-		[]string{"merge", out("-o", "btf"), p("object.btf")},
-		[]string{"index", out("-o", "index"), vmlinux},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), "--btf", vmlinux, ids},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), out("--inline-out=", "sites"),
 			"--btf", p("all.btf"), ids},
-		[]string{"shared", out("-o", "btf"), "--base", vmlinux, module, other},
 		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
 			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",
 			"--base", vmlinux, ko},
