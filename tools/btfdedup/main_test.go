@@ -32,11 +32,8 @@ func TestOutputsAllOrNone(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
 	clitest.AllOrNone(t, program,
-		[]string{"link", out("-o", "btf"), out("--skipped=", "skipped"), p("object.btf")},
 		[]string{"link", out("-o", "btf"), out("--distilled-base=", "base"), "--base", vmlinux,
 			module},
-		[]string{"merge", out("-o", "btf"), p("object.btf")},
-		[]string{"index", out("-o", "index"), vmlinux},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), "--btf", vmlinux, ids},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), out("--inline-out=", "sites"),
 			"--btf", p("all.btf"), ids},
