@@ -26,7 +26,7 @@ The output is based on the kernel's BTF. To store each such type once, link the 
 the kernel's BTF and the output as bases:
 
     btfdedup shared --base vmlinux.btf -o shared.btf modules
-    btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
+    btfgen modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
 
 This is for archives of BTF, and for tools that read chains of bases. The kernel can't load such
 modules: it requires BTF that is based on vmlinux alone.

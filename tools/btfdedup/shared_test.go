@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/shared"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestSharedVerbs makes a shared base from compiled modules, links the modules again on this base
@@ -16,7 +17,7 @@ import (
 func TestSharedVerbs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 3)
+	kos := programtest.Modules(t, dir, 3)
 	kernel := []string{"--base", p("vmlinux.btf")}
 	writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
 	run := func(want int, args ...string) string {
@@ -30,7 +31,7 @@ func TestSharedVerbs(t *testing.T) {
 	verb := func(name string, bases []string, more ...string) []string {
 		return append(append([]string{name}, bases...), more...)
 	}
-	run(0, append(verb("modules", kernel, "-q", "-o", p("alone")), kos...)...)
+	makeBTF(t, p("alone"), kernel[1:], kos...)
 	if err := os.WriteFile(p("alone/m-1.inline.btf"), []byte("not read"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -53,11 +54,10 @@ func TestSharedVerbs(t *testing.T) {
 	same("shared.btf", "again.btf")
 
 	both := append(kernel, "--base", p("shared.btf"))
-	run(0, append(verb("modules", both, "-q", "-o", p("small")), kos...)...)
+	makeBTF(t, p("small"), []string{p("vmlinux.btf"), p("shared.btf")}, kos...)
 	run(0, "index", "-o", p("vmlinux.btfbase"), p("vmlinux.btf"))
 	run(0, verb("index", kernel, "-o", p("shared.btfbase"), p("shared.btf"))...)
-	run(0, append([]string{"modules", "-q", "--base", p("vmlinux.btfbase"), "--base",
-		p("shared.btfbase"), "-o", p("indexed")}, kos...)...)
+	makeBTF(t, p("indexed"), []string{p("vmlinux.btfbase"), p("shared.btfbase")}, kos...)
 	for _, m := range []string{"m-1.btf", "m-2.btf", "m-3.btf"} {
 		same("small/"+m, "indexed/"+m)
 		run(0, verb("verify", both, p("small/"+m))...)

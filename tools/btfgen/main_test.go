@@ -39,5 +39,8 @@ func TestOutputsAllOrNone(t *testing.T) {
 			out("--distilled-base=", "base"), stats, "--base", base, o},
 		[]string{"object", out("-o", "btfo"), stats, o},
 		[]string{"inline", out("-o", "btf"), out("--skipped=", "skipped"), stats, "--base", base, o},
-		[]string{"facts", out("-o", "facts"), stats, o})
+		[]string{"facts", out("-o", "facts"), stats, o},
+		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"),
+			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",
+			"--base", base, o})
 }
