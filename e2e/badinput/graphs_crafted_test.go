@@ -21,7 +21,7 @@ var shaping = []string{
 	"btfdedup index -o out x.btf",
 	"btfdedup conflicts x.btf",
 	"btfdedup link -o out --base x.btf sample.btfo",
-	"btfdedup modules -q -o out --base x.btf sample.o",
+	"btfgen modules -q -o out --base x.btf sample.o",
 	"btfgen elf -o out --base x.btf sample.o",
 }
 

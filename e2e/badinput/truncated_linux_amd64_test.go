@@ -246,10 +246,9 @@ func TestTruncated(t *testing.T) {
 		{line: "btfdedup merge -j2 -o OUT a.btfo with.o", file: "with.o"},
 		{line: "btfdedup link -o OUT --base base.index a.btfo", file: "base.index"},
 		{line: "btfdedup link -o OUT with.o", file: "with.o"},
-		{line: "btfdedup modules -q -j1 -o OUT --base base.btf object.o packed.o", file: "packed.o"},
-		{line: "btfdedup modules -q -j4 -o OUT --base base.index object.o packed.o", file: "object.o"},
-		{line: "btfdedup modules -q -j4 -o OUT --vmlinux linked object.o", file: "linked"},
-		{line: "btfdedup modules -q -j4 -o OUT --embed OUT --base base.btf object.o", file: "object.o"},
+		{line: "btfgen modules -q -j1 -o OUT --base base.btf object.o packed.o", file: "packed.o"},
+		{line: "btfgen modules -q -j4 -o OUT --base base.index object.o packed.o", file: "object.o"},
+		{line: "btfgen modules -q -j4 -o OUT linked object.o", file: "linked"},
 		{line: "btfdedup index -o OUT with.o", file: "with.o"},
 		{line: "btfdedup import -o OUT with.o", file: "with.o"},
 		{line: "btfdedup embed -q -o OUT --btf base.btf object.o", file: "object.o"},
@@ -297,7 +296,7 @@ func TestTruncated(t *testing.T) {
 				case !hit:
 					t.Fatalf("%s was not mapped", c.file)
 				case truncatedLine.MatchString(stderr) && strings.Contains(stderr, c.file+": "):
-					if refused++; got != 1 || exists(out) && !strings.Contains(c.line, "btfdedup modules") {
+					if refused++; got != 1 || exists(out) && !strings.Contains(c.line, "btfgen modules") {
 						t.Errorf("%d bytes: exit %d, output %q", size, got, head(result))
 					}
 				case got != code || stderr != said || result != whole:

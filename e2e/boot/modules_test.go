@@ -72,7 +72,7 @@ func (k kernel) btfOf(dir, name string) string {
 func (k kernel) moduleIn(name string) string { return "/modules/" + k.fileName(name) + ".ko" }
 
 // embedAll makes the BTF of all modules from their DWARF, and embeds it in copies of the shipped
-// modules. One command does that.
+// modules.
 func (k kernel) embedAll(t *testing.T, dir, image string) {
 	t.Helper()
 	k.embed(t, k.vmlinuxBTF(), filepath.Join(dir, "btf"), filepath.Join(image, "modules"),
@@ -84,9 +84,14 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 // parameter from names the file of a module with DWARF, or a directory.
 func (k kernel) embed(t *testing.T, base, btf, out, from string) {
 	t.Helper()
-	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "modules", "-q", "--base="+base,
-		"--old-base="+k.vmlinuxBTF(), "-o", btf, "--embed", out, "--into",
-		filepath.Join(k.dir, "modules"), "--drop-signature", "--fatal-warnings", from)
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "modules", "-q", "--base="+base, "-o", btf, from)
+	shipped := filepath.Join(k.dir, "modules")
+	if filepath.Ext(from) == ".ko" {
+		shipped = filepath.Join(shipped, filepath.Base(from))
+	}
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "embed", "-q", "--btf="+btf, "--resolve-ids",
+		"--base="+base, "--old-base="+k.vmlinuxBTF(), "-o", out, "--drop-signature",
+		"--fatal-warnings", shipped)
 }
 
 // writePlan writes the guest's plan. The guest loads all modules in order, and each control and

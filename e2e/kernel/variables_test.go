@@ -100,7 +100,7 @@ func TestModuleVariables(t *testing.T) {
 	pahole := oracle.Pahole(t, vmlinux)
 	dir := t.TempDir()
 	own, apart := filepath.Join(dir, "own"), filepath.Join(dir, "extra")
-	harness.MustRun(t, "", append([]string{harness.Tool(t, "btfdedup"), "modules", "-q", globalVar,
+	harness.MustRun(t, "", append([]string{harness.Tool(t, "btfgen"), "modules", "-q", globalVar,
 		"--base=" + base.Path, "-o", own, "--extra-dir", apart}, list...)...)
 	variables := 0
 	for _, ko := range list {

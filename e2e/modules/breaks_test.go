@@ -51,7 +51,7 @@ func TestBreaks(t *testing.T) {
 	}
 	base := filepath.Join(dir, "kernel.btf")
 	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-o", base, kernel)
-	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "modules", "-q", "--base", base, "-o", dir,
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "modules", "-q", "--base", base, "-o", dir,
 		"--skipped-dir", dir, module)
 	split, whole := filepath.Join(dir, "module.btf"), oracle.Pahole(t, module)
 

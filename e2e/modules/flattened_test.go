@@ -35,7 +35,7 @@ func TestFlattened(t *testing.T) {
 		filepath.Join(dir, "skipped")
 	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-q", "--lang-exclude=rust", "-o", base,
 		filepath.Join(tree, "vmlinux"))
-	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "modules", "-q", "--lang-exclude=rust",
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "modules", "-q", "--lang-exclude=rust",
 		"--base", base, "-o", out, "--skipped-dir", skipped, harness.ParamFile(t, all))
 
 	bases := make(chan *kernelBase, runtime.GOMAXPROCS(0))

@@ -45,7 +45,7 @@ def how_to_embed(ctx, old_base):
         old_base: File or None, the default of the attribute old_base.
 
     Returns:
-        struct for `btf_embed_action` and `btf_modules`.
+        struct for `btf_embed_action`.
     """
     return struct(
         drop_signature = ctx.attr.drop_signature,
@@ -90,16 +90,16 @@ def _btf_embed_impl(ctx):
         inline = ctx.actions.declare_file(ctx.label.name + ".embedded.inline.btf")
     btf_embed_action(
         ctx,
-        ctx.file.src,
-        out,
-        info.btf,
+        [ctx.file.src],
+        [out],
+        [info.btf],
         bases = info.bases,
         distilled = info.distilled,
         # The old BTF of vmlinux has no base.
         how = how_to_embed(ctx, info.old_base if info.bases else None),
-        btf_out = embedded,
-        inline = info.inline,
-        inline_out = inline,
+        btf_outs = [embedded],
+        inlines = [info.inline] if inline else [],
+        inline_outs = [inline] if inline else [],
     )
     index = None
     if not info.distilled:
@@ -171,7 +171,7 @@ def _btf_section_object_impl(ctx):
         fail(mistake)
     info = ctx.attr.btf[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
-    btf_embed_action(ctx, ctx.file.machine_of, out, info.btf)
+    btf_embed_action(ctx, [ctx.file.machine_of], [out], [info.btf])
     return [DefaultInfo(files = depset([out])), info, _groups_of(ctx.attr.btf)]
 
 btf_section_object = rule(

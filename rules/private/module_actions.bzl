@@ -18,7 +18,7 @@ def _release_resources(_os, inputs):
 def _modules_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 
-# The names of archives end so. "btfdedup modules" has the same list.
+# The names of archives end so. "btfgen modules" has the same list.
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".deb", ".rpm")
 
 def is_set(file):
@@ -29,7 +29,7 @@ def _directory_of(file):
     """The directory of a file, or a directory itself."""
     return file.path if file.is_directory else file.dirname
 
-def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variables = "", how = None):
+def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variables = ""):
     """Declares BtfModules: the BTF of several modules. The rule needs LINK_EXEC_GROUPS.
 
     Args:
@@ -39,14 +39,12 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what was left out, and
             NAME-btf-extra.skipped if there are extras), `extras` (NAME-btf-extra.btf, the variables
             that are not per CPU; or empty), `inlines` (NAME.inline.btf, the sites of inlined
-            functions; or empty), `embedded` (NAME.ko, the module with its BTF; or
-            empty).
+            functions; or empty).
         conversion: what `conversion_of` returned.
         chain: what `chain_of` returned: the chain of bases.
         order: File or None, Kbuild's modules.order: the modules to read from a directory.
-        variables: which variables are encoded, as for `btfdedup modules --variables`; empty if
+        variables: which variables are encoded, as for `btfgen modules --variables`; empty if
             the features decide.
-        how: struct, how to embed: what `how_to_embed` returned.
     """
     args = ctx.actions.args()
     for flag, files in {
@@ -54,7 +52,6 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         "--skipped-dir": outputs.skipped,
         "--extra-dir": outputs.extras,
         "--inline-dir": outputs.inlines,
-        "--embed": outputs.embedded,
     }.items():
         args.add_all(
             files[:1],
@@ -63,27 +60,16 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             map_each = _directory_of,
         )
     add_conversion(args, modules, conversion)
-    args.add_all(chain.indices, before_each = "--base")
-    read = [chain.indices]
+
+    # To make extra BTF, the action needs types; and sites refer to functions. An index has neither.
+    bases = chain.bases if outputs.extras or outputs.inlines else chain.indices
+    args.add_all(bases, before_each = "--base")
     more = debug_inputs(modules, conversion.beside)
-    if outputs.extras or outputs.inlines or outputs.embedded and how.resolve_ids:
-        # An index isn't enough: to resolve type ids, the action needs names; to make extra BTF, it
-        # needs types; and sites refer to functions.
-        args.add_all(chain.bases, before_each = "--base-btf")
-        read.append(chain.bases)
     if order:
         add_files(args, [order], before_each = "--order")
         more.append(order)
     if variables:
         args.add("--variables", variables)
-    if outputs.embedded:
-        if how.drop_signature:
-            args.add("--drop-signature")
-        if not how.resolve_ids:
-            args.add("--keep-ids")
-        elif how.old_base:
-            more.append(how.old_base)
-            add_files(args, [how.old_base], before_each = "--old-base")
     add_files(args, modules, expand_directories = False)
 
     # A group of files is small, and there are many groups. A directory or archive may be large.
@@ -91,14 +77,13 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     exec_group = LINK_EXEC_GROUP if several else None
     run_tool(
         ctx,
-        tools(ctx, exec_group).btfdedup,
+        tools(ctx, exec_group).btfgen,
         "modules",
         args,
         threads = THREADS if several else 1,
         exec_group = exec_group,
-        inputs = depset(modules + more, transitive = read),
-        outputs = outputs.btfs + outputs.skipped + outputs.extras + outputs.inlines +
-                  outputs.embedded,
+        inputs = depset(modules + more, transitive = [bases]),
+        outputs = outputs.btfs + outputs.skipped + outputs.extras + outputs.inlines,
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules of %{label}: %{output}",
         resource_set = _link_resources if several else _modules_resources,
@@ -106,34 +91,48 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
 
 def btf_embed_action(
         ctx,
-        elf,
-        out,
-        btf,
+        elves,
+        outs,
+        btfs,
         bases = depset(),
         distilled = False,
         how = None,
-        btf_out = None,
-        inline = None,
-        inline_out = None):
-    """Declares BtfEmbed: embeds BTF in an ELF file.
+        btf_outs = [],
+        inlines = [],
+        inline_outs = [],
+        many = False,
+        order = None):
+    """Declares BtfEmbed: embeds BTF in ELF files. All lists but elves may have a directory.
 
     Args:
         ctx: context of a rule with the toolchain.
-        elf: File, an ELF file.
-        out: File to write: elf with the BTF, or an object file to link.
-        btf: File, raw BTF.
-        bases: depset of File, the chain of BTF that btf is based on, deepest first.
+        elves: list of File, an ELF file; or modules, or one directory or archive of them.
+        outs: list of File to write, elves with the BTF, or an object file to link.
+        btfs: list of File, raw BTF.
+        bases: depset of File, the chain of BTF that btfs are based on, deepest first.
         distilled: whether bases is a distilled base.
-        how: struct, what `how_to_embed` returned; None if out is an object that has only the
-            BTF, for the machine of elf.
-        btf_out: File to write, the embedded BTF, which may be padded, and without implicit
-            arguments of kfuncs; None for an object.
-        inline: File or None, the sites of inlined functions, based on btf.
-        inline_out: File to write or None, these sites, based on btf_out.
+        how: struct, what `how_to_embed` returned; None if outs is an object that has only the
+            BTF, for the machine of elves.
+        btf_outs: list of File to write, the embedded BTF, which may be padded, and without implicit
+            arguments of kfuncs; may be empty.
+        inlines: list of File, the sites of inlined functions, based on btfs; may be empty.
+        inline_outs: list of File to write, these sites, based on btf_outs; may be empty.
+        many: whether elves are modules, and the other files are named after them. The rule then
+            needs LINK_EXEC_GROUPS.
+        order: as for `btf_modules`.
     """
     args = ctx.actions.args()
-    args.add("-o", out)
-    args.add("--btf", btf)
+
+    def add(flag, files):
+        args.add_all(
+            files[:1],
+            before_each = flag,
+            expand_directories = False,
+            map_each = _directory_of if many else None,
+        )
+
+    add("-o", outs)
+    add("--btf", btfs)
     read = []
     if how == None:
         args.add("--object")
@@ -145,28 +144,33 @@ def btf_embed_action(
             args.add("--drop-signature")
         if how.resolve_ids:
             args.add("--resolve-ids")
-        args.add("--btf-out", btf_out)
-        if inline:
-            read.append(depset([inline]))
-            args.add("--inline", inline)
-            args.add("--inline-out", inline_out)
-        if (how.resolve_ids or inline) and not distilled:
+        add("--btf-out", btf_outs)
+        add("--inline", inlines)
+        add("--inline-out", inline_outs)
+        if (how.resolve_ids or inlines) and not distilled:
             args.add_all(bases, before_each = "--base")
             read.append(bases)
         if how.resolve_ids and how.old_base:
             add_files(args, [how.old_base], before_each = "--old-base")
             read.append(depset([how.old_base]))
-    add_files(args, [elf])
+    if order:
+        add_files(args, [order], before_each = "--order")
+        read.append(depset([order]))
+    add_files(args, elves, expand_directories = False)
+    several = many and is_set(elves[0])
+    exec_group = LINK_EXEC_GROUP if several else None
     run_tool(
         ctx,
-        tools(ctx).btfdedup,
+        tools(ctx, exec_group).btfdedup,
         "embed",
         args,
-        inputs = depset([elf, btf], transitive = read),
-        outputs = [file for file in [out, btf_out, inline_out] if file],
+        threads = THREADS if several else 1,
+        exec_group = exec_group,
+        inputs = depset(elves + btfs + inlines, transitive = read),
+        outputs = outs + btf_outs + inline_outs,
         mnemonic = "BtfEmbed",
         progress_message = "Embedding BTF %{label}: %{output}",
-        resource_set = _embed_resources,
+        resource_set = _link_resources if several else _embed_resources,
     )
 
 def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, out):

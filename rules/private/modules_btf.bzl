@@ -10,14 +10,14 @@ load(":grain.bzl", "grain_of", "groups_of")
 load(":inline.bzl", "inline_attrs", "inline_mistake")
 load(":link_inputs.bzl", "chain_mistake", "chain_of")
 load(":merge_tree.bzl", "layout_path")
-load(":module_actions.bzl", "btf_modules", "is_set")
+load(":module_actions.bzl", "btf_embed_action", "btf_modules", "is_set")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 visibility("//rules/...")
 
 def _name_of(ko):
-    """The name of a module, as `btfdedup modules` derives it."""
+    """The name of a module, as `btfgen modules` derives it."""
     return ko.basename.removesuffix(".debug").removesuffix(".ko")
 
 # These are extensions of files that are linked into modules or made from modules.
@@ -57,46 +57,80 @@ def _groups(ctx):
     by_path = {layout_path(ko): ko for ko in ctx.files.modules if not is_set(ko)}
     return groups_of(by_path, grain_of(ctx.attr), ["ko", "debug"]).values() + directories
 
-def _outputs(ctx, kos, where, separate, inline, embed):
-    """Declares the outputs for modules, or for a directory or archive: lists of File."""
+def _outputs(ctx, kos, where, suffix, directory, names = []):
+    """Declares files NAME + suffix for modules, or one directory: list of File.
+
+    Args:
+        ctx: the context.
+        kos: list of File, a group of modules.
+        where: string, the directory of the outputs.
+        suffix: string, the end of the name of a module's file, such as `.btf`.
+        directory: string, the end of the name of the directory, if kos is a directory or archive.
+        names: list of string, further ends of names of a module's files.
+    """
     if is_set(kos[0]):
-        path = where + "/" + kos[0].basename
-        declare = ctx.actions.declare_directory
-        return struct(
-            btfs = [declare(path + ".btf.d")],
-            skipped = [declare(path + ".skipped.d")],
-            extras = [declare(path + ".btf-extra.d")] if separate else [],
-            inlines = [declare(path + ".inline.d")] if inline else [],
-            embedded = [declare(path + ".ko.d")] if embed else [],
-        )
-    names = [where + "/" + _name_of(ko) for ko in kos]
-    extras = [name + "-btf-extra" for name in names] if separate else []
-    inlines = [name + ".inline" for name in names] if inline else []
-
-    def declare_files(names, suffix):
-        return [ctx.actions.declare_file(name + suffix) for name in names]
-
-    return struct(
-        btfs = declare_files(names, ".btf"),
-        skipped = declare_files(names + extras + inlines, ".skipped"),
-        extras = declare_files(extras, ".btf"),
-        inlines = declare_files(inlines, ".btf"),
-        embedded = declare_files(names if embed else [], ".ko"),
-    )
+        return [ctx.actions.declare_directory(where + "/" + kos[0].basename + directory)]
+    return [
+        ctx.actions.declare_file(where + "/" + _name_of(ko) + end)
+        for end in [suffix] + names
+        for ko in kos
+    ]
 
 def _link(ctx, kos, conversion, chain, variables):
-    """Declares the action for a group of modules."""
+    """Declares the actions for a group of modules."""
+    where = ctx.label.name
     separate = ctx.attr.variables == "separate"
-    outputs = _outputs(ctx, kos, ctx.label.name, separate, ctx.attr.inline, ctx.attr.embed)
+    ends = (["-btf-extra.skipped"] if separate else []) + (
+        [".inline.skipped"] if ctx.attr.inline else []
+    )
+
+    def btfs(where):
+        return _outputs(ctx, kos, where, ".btf", ".btf.d")
+
+    def inlines(where):
+        return _outputs(ctx, kos, where, ".inline.btf", ".inline.d") if ctx.attr.inline else []
+
+    # The embedded BTF doesn't show implicit arguments of kfuncs.
+    changes = ctx.attr.embed and ctx.attr.resolve_ids
+    linked_in = where + "/linked" if changes else where
+    order = ctx.file.order if is_set(kos[0]) else None
+    linked = struct(
+        btfs = btfs(linked_in),
+        skipped = _outputs(ctx, kos, where, ".skipped", ".skipped.d", ends),
+        extras = _outputs(ctx, kos, where, "-btf-extra.btf", ".btf-extra.d") if separate else [],
+        inlines = inlines(linked_in),
+        embedded = [],
+    )
     btf_modules(
         ctx,
         kos,
-        outputs,
+        linked,
         conversion,
         chain,
-        order = ctx.file.order if is_set(kos[0]) else None,
+        order = order,
         variables = "" if separate else variables,
+    )
+    if not ctx.attr.embed:
+        return linked
+    outputs = struct(
+        btfs = btfs(where) if changes else linked.btfs,
+        skipped = linked.skipped,
+        extras = linked.extras,
+        inlines = inlines(where) if changes else linked.inlines,
+        embedded = _outputs(ctx, kos, where, ".ko", ".ko.d"),
+    )
+    btf_embed_action(
+        ctx,
+        kos,
+        outputs.embedded,
+        linked.btfs,
+        bases = chain.bases,
         how = how_to_embed(ctx, chain.old_base),
+        btf_outs = outputs.btfs if changes else [],
+        inlines = linked.inlines,
+        inline_outs = outputs.inlines if changes else [],
+        many = True,
+        order = order,
     )
     return outputs
 
@@ -188,18 +222,21 @@ modules_btf(
 )
 ```
 
-Each `BtfModules` action converts, links and embeds several modules (see `grain`). An edit of one
-module reruns its action, which writes the same bytes for the other modules. A tree artifact or an
-archive of modules is processed by one action. Modules that are based on other modules need
-`module_btf`.
+Each `BtfModules` action converts and links several modules (see `grain`). An edit of one module
+reruns its action, which writes the same bytes for the other modules. A tree artifact or an archive
+of modules is processed by one action. Modules that are based on other modules need `module_btf`.
 Output groups: `btf_skipped`, `btf_facts`, `btf_extra`, `btf_inline`, `btf_embedded`.
 
 With `variables = "separate"` there is also a `NAME/MODULE-btf-extra.btf` for each module; for a
-directory or archive `DIR`, these files are in `NAME/DIR.btf-extra.d`. With `embed`, the output
-group `btf_embedded` has the modules with their BTF, as `btf_embed` writes them: `NAME/MODULE.ko`,
-or for a directory `NAME/DIR.ko.d`. With `inline`, the sites of a directory's modules are in
-`NAME/DIR.inline.d`, and with `embed` also in the copies' section `.BTF.inline`. In these cases the
-actions read the chain of BTF, so they run again when the kernel's BTF changes.""",
+directory or archive `DIR`, these files are in `NAME/DIR.btf-extra.d`. With `inline`, the sites of a
+directory's modules are in `NAME/DIR.inline.d`. In both cases the actions read the chain of BTF, so
+they run again when the kernel's BTF changes.
+
+With `embed`, `BtfEmbed` actions put the BTF and the sites into copies of the modules: the output
+group `btf_embedded`, with `NAME/MODULE.ko`, or for a directory `NAME/DIR.ko.d`. They too read the
+chain of BTF, unless `resolve_ids` is False. The target has the embedded BTF. The BTF before that,
+on which extra BTF is based, is in `NAME/linked`; it only differs if the module has kfuncs with
+implicit arguments.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | VARIABLES_ATTRS |
             inline_attrs("NAME/MODULE") | {
         "base": attr.label(

@@ -61,8 +61,7 @@ def _modules_impl(ctx):
     asserts.equals(
         env,
         ["modules", "-j", "1", "-o", "inline_modules", "--skipped-dir", "inline_modules"] +
-        ["--inline-dir", "inline_modules", "--base", "inline_kernel.btfbase"] +
-        ["--base-btf", "inline_kernel.btf", "disk.ko", "net.ko"],
+        ["--inline-dir", "inline_modules", "--base", "inline_kernel.btf", "disk.ko", "net.ko"],
         arguments(action),
     )
     outputs = ["disk.btf", "disk.inline.btf", "disk.inline.skipped", "disk.skipped"]

@@ -40,11 +40,15 @@ _vmlinux_test = analysistest.make(_vmlinux_impl)
 
 def _modules_impl(ctx):
     env = analysistest.begin(ctx)
-    found = arguments(only_action(env, "BtfModules"))
-    for argument in ["--lang-exclude=rust", "--inline-dir", "--embed", "--drop-signature"]:
-        asserts.true(env, argument in found, "{} in {}".format(argument, found))
-    asserts.equals(env, "kbuild_kernel", found[-1])
-    asserts.equals(env, ["--order", "modules.order"], found[found.index("--order"):][:2])
+    for mnemonic, flags in {
+        "BtfEmbed": ["--inline", "--drop-signature"],
+        "BtfModules": ["--lang-exclude=rust", "--inline-dir"],
+    }.items():
+        found = arguments(only_action(env, mnemonic))
+        for argument in flags:
+            asserts.true(env, argument in found, "{} in {}".format(argument, found))
+        asserts.equals(env, "kbuild_kernel", found[-1])
+        asserts.equals(env, ["--order", "modules.order"], found[found.index("--order"):][:2])
     return analysistest.end(env)
 
 _modules_test = analysistest.make(_modules_impl)

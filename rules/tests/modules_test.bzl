@@ -94,19 +94,18 @@ _order_test = analysistest.make(_order_impl)
 
 def _embed_files_impl(ctx):
     env = analysistest.begin(ctx)
-    action = only_action(env, "BtfModules")
+    action = only_action(env, "BtfEmbed")
     where = analysistest.target_under_test(env).label.name
     asserts.equals(
         env,
-        ["modules", "-j", "1", "-o", where, "--skipped-dir", where, "--embed", where] +
-        ctx.attr.flags + ["disk-fs.ko.debug", "net.ko"],
+        ["embed", "-j", "1", "-o", where, "--btf"] + ctx.attr.flags +
+        ["disk-fs.ko.debug", "net.ko"],
         arguments(action),
     )
-    asserts.equals(
-        env,
-        sorted([flag for flag in ctx.attr.flags if ".btf" in flag] + ["net.ko"]),
-        elf_inputs(action),
-    )
+    asserts.equals(env, ctx.attr.inputs + ["net.ko"], elf_inputs(action))
+    found = arguments(only_action(env, "BtfModules"))
+    asserts.equals(env, ctx.attr.flags[0], found[found.index("-o") + 1])
+    asserts.equals(env, ["--base", "modules_kernel.btfbase"], found[-4:-2])
     target = analysistest.target_under_test(env)
     embedded = target[OutputGroupInfo].btf_embedded.to_list()
     where = "rules/tests/{}/".format(target.label.name)
@@ -117,23 +116,26 @@ def _embed_files_impl(ctx):
     )
     modules = target[BtfModulesInfo].modules
     asserts.equals(env, embedded, [module.embedded for module in modules])
+    asserts.equals(
+        env,
+        ["disk-fs.btf", "net.btf"],
+        [module.btf.short_path.removeprefix(where) for module in modules],
+    )
     return analysistest.end(env)
 
 _embed_files_test = analysistest.make(
     _embed_files_impl,
-    attrs = {"flags": attr.string_list()},
+    attrs = {"flags": attr.string_list(), "inputs": attr.string_list()},
 )
 
 def _embed_tree_impl(ctx):
     env = analysistest.begin(ctx)
-    action = only_action(env, "BtfModules")
-    found = arguments(action)
-    flags = found[found.index("--embed") + 1:]
-    asserts.equals(env, ["modules_tree.ko.d"] + ctx.attr.flags, flags)
+    found = arguments(only_action(env, "BtfEmbed"))
     asserts.equals(
         env,
-        sorted([flag for flag in flags if ".btf" in flag or flag == "modules_tree"]),
-        elf_inputs(action),
+        ["embed", "-j", "4", "-o", "modules_tree.ko.d", "--btf", "modules_tree.btf.d"] +
+        ctx.attr.flags,
+        found,
     )
     target = analysistest.target_under_test(env)
     asserts.equals(
@@ -154,8 +156,7 @@ def _variables_of_files_impl(ctx):
     asserts.equals(
         env,
         ["modules", "-j", "1", "-o", where, "--skipped-dir", where, "--extra-dir", where] +
-        ["--features=default,global_var", "--base", "modules_kernel.btfbase"] +
-        ["--base-btf", "modules_kernel.btf", "net.ko"],
+        ["--features=default,global_var", "--base", "modules_kernel.btf", "net.ko"],
         arguments(only_action(env, "BtfModules")),
     )
     target = analysistest.target_under_test(env)
@@ -333,6 +334,15 @@ def modules_suite(name):
         tags = ["manual"],
     )
     modules_btf(
+        name = "embedded_tree_in_order",
+        base = ":modules_kernel",
+        embed = True,
+        modules = [":modules_tree"],
+        order = "modules/modules.order",
+        resolve_ids = False,
+        tags = ["manual"],
+    )
+    modules_btf(
         name = "modules_in_no_directory",
         base = ":modules_kernel",
         modules = ["modules/net.ko"],
@@ -346,24 +356,32 @@ def modules_suite(name):
     )
     _embed_files_test(
         name = "embedded_modules_test",
-        flags = ["--base", "modules_kernel.btfbase", "--base-btf", "modules_kernel.btf"],
+        flags = ["linked", "--resolve-ids", "--btf-out", "embedded_modules"] +
+                ["--base", "modules_kernel.btf"],
+        inputs = ["disk-fs.btf", "modules_kernel.btf", "net.btf"],
         target_under_test = ":embedded_modules",
     )
     _embed_files_test(
         name = "embedded_modules_with_their_ids_test",
-        flags = ["--base", "modules_kernel.btfbase", "--keep-ids"],
+        flags = ["embedded_modules_with_their_ids"],
+        inputs = ["disk-fs.btf", "net.btf"],
         target_under_test = ":embedded_modules_with_their_ids",
     )
     _embed_tree_test(
         name = "embedded_tree_test",
-        flags = ["--base", "modules_kernel.btfbase", "--base-btf", "modules_kernel.btf"] +
-                ["modules_tree"],
+        flags = ["--resolve-ids", "--btf-out", "modules_tree.btf.d"] +
+                ["--base", "modules_kernel.btf", "modules_tree"],
         target_under_test = ":embedded_tree",
     )
     _embed_tree_test(
         name = "embedded_tree_with_its_ids_test",
-        flags = ["--base", "modules_kernel.btfbase", "--keep-ids", "modules_tree"],
+        flags = ["modules_tree"],
         target_under_test = ":embedded_tree_with_its_ids",
+    )
+    _embed_tree_test(
+        name = "embedded_tree_in_order_test",
+        flags = ["--order", "modules.order", "modules_tree"],
+        target_under_test = ":embedded_tree_in_order",
     )
     _variables_of_files_test(
         name = "variables_of_files_test",
@@ -379,7 +397,7 @@ def modules_suite(name):
     _variables_of_tree_test(
         name = "variables_of_tree_separate_test",
         flags = ["--extra-dir", "modules_tree.btf-extra.d"] + flags +
-                ["modules_kernel.btfbase", "--base-btf", "modules_kernel.btf", "modules_tree"],
+                ["modules_kernel.btf", "modules_tree"],
         target_under_test = ":variables_of_tree_separate",
     )
     _variables_of_features_test(
@@ -407,6 +425,7 @@ def modules_suite(name):
             ":embedded_modules_with_their_ids_test",
             ":embedded_tree_test",
             ":embedded_tree_with_its_ids_test",
+            ":embedded_tree_in_order_test",
             ":modules_of_one_name_test",
             ":modules_distilled_test",
             ":variables_of_files_test",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rules-btf/rules_btf/internal/command/batch"
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
@@ -120,7 +121,7 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 	for _, note := range a.Notes {
 		env.Warn("%s", note)
 	}
-	warnOfBases(env, a.Doubts, modules)
+	batch.WarnOfBases(env, a.Doubts, modules)
 	made := "vmlinux and " + message.Count(modules, "module")
 	if sites > 0 {
 		made = "vmlinux, " + message.Count(modules, "module") + " and " +

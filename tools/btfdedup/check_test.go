@@ -44,9 +44,15 @@ func btfdedup(args ...string) (code int, stdout, stderr string) {
 	return code, o.String(), madeLine.ReplaceAllString(e.String(), "")
 }
 
+// runVerb runs the program and returns the exit code and what it printed on standard error.
+func runVerb(args ...string) (int, string) {
+	code, _, stderr := btfdedup(args...)
+	return code, strings.TrimSpace(stderr)
+}
+
 // madeLine is the line with which a verb says what it has made.
 var madeLine = regexp.MustCompile(
-	`(?m)^btfdedup: (modules|archive|embed): (.*), [\d.]+ (?:bytes|.?B) written, \d+\.\d\d s\n`)
+	`(?m)^btfdedup: (archive|embed): (.*), [\d.]+ (?:bytes|.?B) written, \d+\.\d\d s\n`)
 
 // moduleOf writes a kernel module with the BTF of a file.
 func moduleOf(t *testing.T, file string) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rules-btf/rules_btf/internal/command/batch"
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -19,8 +20,8 @@ import (
 
 func embedCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
-		Use:   "embed IN",
-		Short: "Put BTF into a module or vmlinux, or into an object file to link into vmlinux",
+		Use:   "embed IN...",
+		Short: "Put BTF into modules or vmlinux, or into an object file to link into vmlinux",
 		Long: `
 Writes a copy of the ELF file IN with the BTF of --btf in the section .BTF, and the distilled base
 of --btf-base in the section .BTF.base; without --btf-base the copy has no .BTF.base. Everything
@@ -44,11 +45,20 @@ the section .BTF.inline. It must be based on the BTF of --btf, which is based on
 on --base, the BTF of vmlinux. Without --inline, or if there are no sites, the copy has no
 .BTF.inline.
 
-IN is an uncompressed ELF file with section headers: a kernel module, vmlinux or any other, for any
-machine. If IN is linked and its .BTF is in a loaded segment, like vmlinux, smaller BTF is padded
-with zeros to the size that the linker reserved. To link vmlinux with larger BTF, use --object. BTF
-of modules must be based on the padded BTF: use the result, or the file of --btf-out, as its base. A
-.BTF.inline in a loaded segment must be replaced together with .BTF, and is padded too.
+If --btf is a directory with the files NAME.btf that "btfgen modules" makes, each IN is a module, a
+directory or archive of modules, or a kernel, whose BTF is vmlinux.btf; and -o, --btf-out, --inline
+(with NAME.inline.btf) and --inline-out are directories too. The copy of a module that was found in
+a directory keeps its path below that directory. A module that fails is an error; the other copies
+are still written, and all errors are listed at the end. The files of one module appear together or
+not at all. The default of --base is vmlinux.btf in the directory, if it exists. If a kernel that is
+among the inputs has BTF, its old BTF is the default of --old-base.
+
+IN is an ELF file with section headers: a kernel module, vmlinux or any other, for any machine. A
+module may be compressed (.ko.xz, .ko.zst, .ko.gz); its copy is not. If IN is linked and its .BTF is
+in a loaded segment, like vmlinux, smaller BTF is padded with zeros to the size that the linker
+reserved. To link vmlinux with larger BTF, use --object. BTF of modules must be based on the padded
+BTF: use the result, or the file of --btf-out, as its base. A .BTF.inline in a loaded segment must
+be replaced together with .BTF, and is padded too.
 
 With --object the output is a relocatable ELF file with only the BTF, in a loaded section .BTF that
 the linker puts between __start_BTF and __stop_BTF. IN can then be any ELF file for the same machine
@@ -61,11 +71,14 @@ btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko
 btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko
 # with the sites of inlined functions
 btfdedup embed -o out/disk.ko --btf disk.btf --inline disk.inline.btf --base vmlinux.btf disk.ko
+# all modules of a kernel, with the BTF from "btfgen modules -o btf"
+btfdedup embed -o out --btf btf --resolve-ids --base vmlinux.btf linux
 # for the last link of vmlinux
 btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	}, cli.Output|cli.Base|cli.Report)
 	var r embedRun
-	flags.InputVar(&r.types, "btf", "the raw BTF to embed: a `FILE` from btfdedup link")
+	flags.InputVar(&r.types, "btf", "the raw BTF to embed: a `FILE` from btfdedup link, or a directory"+
+		" from btfgen modules")
 	flags.InputVar(&r.base, "btf-base",
 		"the distilled base of the BTF: a `FILE` from btfdedup link --distilled-base")
 	flags.InputVar(&r.inline, "inline",
@@ -81,6 +94,8 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	flags.OutputVar(&r.inlineOut, "inline-out",
 		"with --inline: also write the embedded BTF of inlined functions to `FILE`")
 	flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: treat warnings as errors")
+	flags.InputVar(&r.order, "order",
+		"of the modules in directories, read only those listed in `FILE`, Kbuild's modules.order")
 	flags.BoolVar(&r.object, "object", false, "write an object file to be linked into vmlinux")
 	return flags.Command(r.run)
 }
@@ -88,12 +103,27 @@ btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 type embedRun struct {
 	types, base, typesOut  string
 	inline, inlineOut      string
-	oldBase                string
+	oldBase, order         string
 	dropSignature, resolve bool
 	object, fatal          bool
+
+	// For all inputs, these are called once: to read the bases, to read the base of the old BTF, and
+	// to warn if there are several bases.
+	readBases, readOld resolveids.Base
+	warnOfChain        func()
 }
 
-func (r *embedRun) check(env *cli.Env) error {
+// job is a file to copy, and the files that are read and written for the copy.
+type job struct {
+	in, out           string
+	types, typesOut   string
+	inline, inlineOut string
+
+	data  []byte // the embedded BTF
+	doubt string // why the base may be the wrong one; "" if nothing says so
+}
+
+func (r *embedRun) check(env *cli.Env, args []string, many bool) error {
 	switch {
 	case r.types == "":
 		return cli.Usagef("--btf FILE is missing")
@@ -102,6 +132,14 @@ func (r *embedRun) check(env *cli.Env) error {
 			"are for modules")
 	case r.object && (r.inline != "" || r.typesOut != ""):
 		return cli.Usagef("--object can't be used together with --inline or --btf-out")
+	case many && (r.object || r.base != ""):
+		return cli.Usagef("--object and --btf-base are for one file, but --btf is the directory %s",
+			r.types)
+	case !many && r.order != "":
+		return cli.Usagef("--order needs a directory as --btf")
+	case !many && len(args) > 1:
+		return cli.Usagef("%d inputs: --btf must be a directory that has the BTF of each of them",
+			len(args))
 	case !r.resolve && (r.oldBase != "" || r.fatal):
 		return cli.Usagef("--old-base and --fatal-warnings need --resolve-ids")
 	case r.inline == "" && r.inlineOut != "":
@@ -116,18 +154,45 @@ func (r *embedRun) check(env *cli.Env) error {
 }
 
 func (r *embedRun) run(env *cli.Env, args []string) error {
-	f, err := elf.Open(args[0])
-	if err != nil {
+	many := isDirectory(r.types)
+	if !many { // an input that can't be read is the first error
+		f, err := batch.Open(args[0])
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	if err := r.check(env, args, many); err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := r.check(env); err != nil {
-		return err
+	r.readBases = sync.OnceValues(func() (*btf.Blob, error) { return relocate.ReadBases(env.Bases) })
+	r.readOld = sync.OnceValues(func() (*btf.Blob, error) {
+		return readOldBase(r.oldBase, r.readBases)()
+	})
+	r.warnOfChain = sync.OnceFunc(func() { warnOfChain(env) })
+	if many {
+		return r.runMany(env, args)
 	}
 	run := report.Start(env, args)
 	defer run.Close()
 	run.Made(env.Output)
-	types, err := embed.ReadBlob(r.types)
+	j := &job{in: args[0], out: env.Output, types: r.types, typesOut: r.typesOut, inline: r.inline,
+		inlineOut: r.inlineOut}
+	err := r.embed(env, j, run.Finish)
+	if j.doubt != "" {
+		env.Warn("%s: %s", j.in, j.doubt)
+	}
+	return err
+}
+
+// embed makes a copy of one file, with its BTF. The function write writes the outputs.
+func (r *embedRun) embed(env *cli.Env, j *job, write func(...cli.Artifact) error) error {
+	f, err := batch.Open(j.in)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	types, err := embed.ReadBlob(j.types)
 	if err != nil {
 		return err
 	}
@@ -136,7 +201,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		if err != nil {
 			return err
 		}
-		return run.Write(data)
+		return write(cli.Artifact{Path: j.out, File: cli.Bytes(data)})
 	}
 	var base *embed.Blob
 	if r.base != "" {
@@ -147,14 +212,14 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if f, err = embed.Unsigned(f, r.dropSignature); err != nil {
 		return err
 	}
-	inline, err := r.readInline(env, f, types)
+	inline, err := r.readInline(j, f, types)
 	if err != nil {
 		return err
 	}
 	put := payload{types, base, inline.onTypes()}
 	var made embedded
 	if r.resolve {
-		made, err = r.intoWithIDs(env, f, put)
+		made, err = r.intoWithIDs(env, j, f, put)
 	} else {
 		made, err = put.into(f)
 	}
@@ -167,14 +232,15 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if !r.resolve {
 		r.warnOfIDs(env, f, types)
 	}
-	outputs := []cli.Artifact{{Path: env.Output, File: made.edit.Write}}
-	if r.typesOut != "" {
-		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(made.data)})
+	j.data = made.data
+	outputs := []cli.Artifact{{Path: j.out, File: made.edit.Write}}
+	if j.typesOut != "" {
+		outputs = append(outputs, cli.Artifact{Path: j.typesOut, File: cli.Bytes(made.data)})
 	}
-	if r.inlineOut != "" {
-		outputs = append(outputs, cli.Artifact{Path: r.inlineOut, File: cli.Bytes(inline.Data)})
+	if j.inlineOut != "" {
+		outputs = append(outputs, cli.Artifact{Path: j.inlineOut, File: cli.Bytes(inline.Data)})
 	}
-	return run.Finish(outputs...)
+	return write(outputs...)
 }
 
 // readBelow reads a raw distilled base, and checks it together with the BTF in types.
@@ -231,46 +297,24 @@ func (p payload) into(f *elf.File) (made embedded, err error) {
 }
 
 // intoWithIDs puts BTF and the ids for .BTF_ids into f.
-func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, put payload) (made embedded, err error) {
-	bases := sync.OnceValues(func() (*btf.Blob, error) { return relocate.ReadBases(env.Bases) })
-	ids, err := resolveids.Find(f, readOldBase(r.oldBase, bases))
+func (r *embedRun) intoWithIDs(env *cli.Env, j *job, f *elf.File, put payload) (made embedded,
+	err error) {
+	ids, err := resolveids.Find(f, r.readOld)
 	if err != nil {
 		return made, err
 	}
-	if put.base == nil && len(env.Bases) > 0 {
-		on, err := bases()
-		if err != nil {
-			return made, err
-		}
-		if err := checkBase(env, f, on); err != nil {
-			return made, err
-		}
-		b, err := readOn(put.types, on)
-		if err != nil {
-			return made, err
-		}
-		if err := warnOfForeign(env, f, b, put.types.Path); err != nil {
-			return made, err
-		}
-		if f.IsModule() {
-			warnOfChain(env)
-		}
-	}
-	below := bases
+	below := r.readBases
 	if put.base != nil {
 		below = func() (*btf.Blob, error) { return put.base.Parse(nil) }
+	} else if len(env.Bases) > 0 {
+		if err := r.checkBases(env, j, f, put.types); err != nil {
+			return made, err
+		}
 	}
-	return intoWithIDs(env, f, ids, put, below, r.fatal)
-}
-
-// intoWithIDs puts BTF and the ids for .BTF_ids into f. The parameter ids may be nil. readBase reads
-// the base of the BTF.
-func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, put payload,
-	readBase resolveids.Base, fatal bool) (made embedded, err error) {
 	if ids == nil {
 		return put.into(f)
 	}
-	on, err := readBase()
+	on, err := below()
 	if err != nil {
 		return made, err
 	}
@@ -291,7 +335,26 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, put payload,
 	if made, err = put.into(f); err != nil {
 		return made, err
 	}
-	return made, setIDs(env, ids, made.edit, t.BTF, path, fatal)
+	return made, setIDs(env, ids, made.edit, t.BTF, path, r.fatal)
+}
+
+// checkBases checks that f and the BTF types belong to the bases.
+func (r *embedRun) checkBases(env *cli.Env, j *job, f *elf.File, types *embed.Blob) error {
+	on, err := r.readBases()
+	if err != nil {
+		return err
+	}
+	if j.doubt, err = checkBase(f, on); err != nil {
+		return err
+	}
+	b, err := readOn(types, on)
+	if err != nil {
+		return err
+	}
+	if f.IsModule() {
+		r.warnOfChain()
+	}
+	return warnOfForeign(env, f, b, types.Path)
 }
 
 // setIDs fills in .BTF_ids in the edited file, with the ids of types in b. It prints warnings; if

@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // sameFiles reports whether two files have the same bytes.
@@ -131,133 +129,6 @@ func TestEmbedResolvesIDs(t *testing.T) {
 		}
 		if _, err := os.Stat(p("bad.ko")); err == nil {
 			t.Errorf("embed %s: there is an output", c.args)
-		}
-	}
-}
-
-// TestModulesResolveIDs: "modules --embed" also fills in ids.
-func TestModulesResolveIDs(t *testing.T) {
-	dir := t.TempDir()
-	p := func(name string) string { return filepath.Join(dir, name) }
-	for name, source := range map[string]string{
-		"nf.ko":    idsSource + "\nvoid a(void) {}\nint k(int *p) { return *p; }\n",
-		"plain.ko": "int plain(int x) { return x; }\n",
-	} {
-		cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", p(name), "-")
-		cmd.Stdin = strings.NewReader(source)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("gcc: %v\n%s", err, out)
-		}
-	}
-	base, blob := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
-	other, _ := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
-		b.Int("char", 1, btf.IntSigned, 8)
-		b.Int("int", 4, btf.IntSigned, 32)
-	})
-	succeeds(t, "", "index", "-o", p("vmlinux.btfbase"), base)
-	modules := func(warning string, args ...string) {
-		t.Helper()
-		succeeds(t, warning, append([]string{"modules", "-q", "-o", p("btf")}, args...)...)
-	}
-
-	modules("", "--base", base, "--embed", p("first"), p("nf.ko"), p("plain.ko"))
-	a, k := idOf(t, p("btf/nf.btf"), "a", blob), idOf(t, p("btf/nf.btf"), "k", blob)
-	wantIDs(t, p("first/nf.ko"), 2, 1, a, 2, k, 0x10001)
-	succeeds(t, "", "embed", "-o", p("one.ko"), "--btf", p("btf/nf.btf"), "--resolve-ids",
-		"--base", base, p("nf.ko"))
-	if !sameFiles(t, p("one.ko"), p("first/nf.ko")) {
-		t.Error("embed and modules --embed give different files")
-	}
-	modules("", "--base", base, "--keep-ids", "--embed", p("kept"), p("nf.ko"))
-	wantIDs(t, p("kept/nf.ko"), 0, 1, 0, 0x10001, 0, 2)
-	modules("", "--base", p("vmlinux.btfbase"), "--keep-ids", "--embed", p("kept"), p("nf.ko"))
-
-	// An index together with its BTF gives the same result as the BTF alone.
-	modules("", "--base", p("vmlinux.btfbase"), "--base-btf", base, "--embed", p("index"), p("nf.ko"))
-	if !sameFiles(t, p("index/nf.ko"), p("first/nf.ko")) {
-		t.Error("on an index with its BTF the module differs")
-	}
-	for want, args := range map[string][]string{
-		other + ": its index was made from different BTF": {"--base-btf", other},
-		"--base-btf is given 2 times": {
-			"--base-btf", base, "--base-btf", base,
-		},
-		"no such file": {"--base-btf", p("none")},
-	} {
-		code, _, stderr := btfdedup(append([]string{"modules", "-q", "--base", p("vmlinux.btfbase"),
-			"-o", p("bad"), "--embed", p("bad"), p("nf.ko")}, args...)...)
-		if code == 0 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%v: exit code %d: %s", args, code, stderr)
-		}
-		if _, err := os.Stat(p("bad/nf.ko")); err == nil {
-			t.Errorf("%v: a module is written", args)
-		}
-	}
-
-	// A resolved module is resolved again, on a different base.
-	modules("", "--base", other, "--old-base", base, "--embed", p("second"), p("first/nf.ko"))
-	otherBlob, err := btf.ReadOne(other, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, k = idOf(t, p("btf/nf.btf"), "a", otherBlob), idOf(t, p("btf/nf.btf"), "k", otherBlob)
-	wantIDs(t, p("second/nf.ko"), 2, 1, a, 2, k, 0x10001)
-	f, err := elf.Open(p("second/nf.ko"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := btf.ReadELF(f, otherBlob); err != nil {
-		t.Error(err)
-	}
-
-	// A shipped vmlinux has the BTF to which the ids of its modules refer.
-	source := "long l; short s; int *i; int use(char *c) { return *c + l + s + *i; }\n"
-	cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", p("plain_vmlinux"), "-")
-	cmd.Stdin = strings.NewReader(source)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
-	succeeds(t, "", "embed", "-o", p("vmlinux"), "--btf", other, p("plain_vmlinux"))
-	modules("", "--vmlinux", p("vmlinux"), "--embed", p("shipped"), p("second/nf.ko"))
-	kernel, err := btf.ReadOne(p("btf/vmlinux.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, k = idOf(t, p("btf/nf.btf"), "a", kernel), idOf(t, p("btf/nf.btf"), "k", kernel)
-	if kernel.EndID() == otherBlob.EndID() {
-		t.Fatal("the new kernel has as many types as the old one, so old ids would be right")
-	}
-	wantIDs(t, p("shipped/nf.ko"), 2, 1, a, 2, k, 0x10001)
-	modules("", "--vmlinux", p("plain_vmlinux"), "--old-base", other, "--embed", p("named"),
-		p("second/nf.ko"))
-	if !sameFiles(t, p("named/nf.ko"), p("shipped/nf.ko")) {
-		t.Error("with --old-base the module differs")
-	}
-	code, _, stderr := btfdedup("modules", "-q", "-o", p("btf"), "--vmlinux", p("plain_vmlinux"),
-		"--embed", p("x"), p("second/nf.ko"))
-	if code != 1 || !strings.Contains(stderr, "--old-base") || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("a kernel without BTF: exit code %d: %s", code, stderr)
-	}
-
-	// An index has no names; modules without .BTF_ids need none.
-	code, _, stderr = btfdedup("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("x"),
-		"--embed", p("x"), p("nf.ko"), p("plain.ko"))
-	if code != 1 || strings.Count(stderr, "\n") != 1 ||
-		!strings.Contains(stderr, "nf.ko: "+p("vmlinux.btfbase")+
-			": this is an index of BTF, but section "+
-			".BTF_ids needs the BTF") || !strings.Contains(stderr, "--keep-ids") {
-		t.Errorf("on an index: %d %s", code, stderr)
-	}
-	if _, err := os.Stat(p("x/plain.ko")); err != nil {
-		t.Error(err)
-	}
-	for _, args := range [][]string{{"--keep-ids"}, {"--old-base", base},
-		{"--embed", p("x"), "--keep-ids", "--old-base", base}} {
-		code, _, stderr := btfdedup(append([]string{"modules", "-o", p("x"), "--base", base, p("nf.ko")},
-			args...)...)
-		if code != 2 || !strings.Contains(stderr, "--keep-ids") {
-			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
 	}
 }

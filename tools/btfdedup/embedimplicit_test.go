@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,91 +106,4 @@ func kfuncSource(name string) string {
 		void a_` + name + `(void) {}
 		int ` + name + `(int x, struct bpf_prog_aux *aux) { return x + aux->i + table_` + name +
 		`[x].n; }`
-}
-
-// TestModulesImplicitArguments: for modules and vmlinux, "modules --embed" gives the same result as
-// the three steps modules, "resolve-ids --btf-out" and embed.
-func TestModulesImplicitArguments(t *testing.T) {
-	dir := t.TempDir()
-	p := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.Mkdir(p("ko"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for path, name := range map[string]string{"vmlinux": "v", "ko/m.ko": "m", "ko/n.ko": ""} {
-		source := "int plain(int x) { return x; }"
-		if name != "" {
-			source = kfuncSource(name)
-		}
-		cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", p(path), "-")
-		cmd.Stdin = strings.NewReader(source)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("gcc: %v\n%s", err, out)
-		}
-	}
-	full := []string{"modules", "-q", "--features=default,global_var", p("ko")}
-	verb := func(args ...string) { succeeds(t, "", append(slices.Clone(full), args...)...) }
-	verb("--vmlinux", p("vmlinux"), "-o", p("one"), "--embed", p("one.ko"), "--extra-dir", p("extra"))
-
-	verb("--vmlinux", p("vmlinux"), "-o", p("shown"), "--variables=percpu")
-	succeeds(t, "", "resolve-ids", "-o", p("vmlinux.ids"), "--btf", p("shown/vmlinux.btf"),
-		"--btf-out", p("vmlinux.btf"), p("vmlinux"))
-	if sameFiles(t, p("shown/vmlinux.btf"), p("vmlinux.btf")) ||
-		!sameFiles(t, p("one/vmlinux.btf"), p("vmlinux.btf")) {
-		t.Error("vmlinux differs from the result of two steps, or its BTF is not changed")
-	}
-	verb("--base", p("vmlinux.btf"), "-o", p("steps"), "--variables=percpu")
-	for _, name := range []string{"m", "n"} {
-		ko := p("ko/" + name + ".ko")
-		succeeds(t, "", "resolve-ids", "-o", p("ids.ko"), "--btf", p("steps/"+name+".btf"), "--base",
-			p("vmlinux.btf"), "--btf-out", p("out.btf"), ko)
-		warning := "section .BTF_ids already has ids"
-		if name == "n" {
-			warning = ""
-		}
-		succeeds(t, warning, "embed", "-o", p("steps.ko"), "--btf", p("out.btf"), p("ids.ko"))
-		if !sameFiles(t, p("out.btf"), p("one/"+name+".btf")) ||
-			!sameFiles(t, p("steps.ko"), p("one.ko/"+name+".ko")) {
-			t.Errorf("%s differs from the result of three steps", name)
-		}
-		if changed := !sameFiles(t, p("out.btf"), p("steps/"+name+".btf")); changed != (name == "m") {
-			t.Errorf("%s: the BTF is changed: %v", name, changed)
-		}
-		// The extra BTF is based on the embedded BTF.
-		code, stdout, stderr := btfdedup("verify", "--base", p("vmlinux.btf"), "--base", p("out.btf"),
-			p("extra/"+name+"-btf-extra.btf"))
-		if code != 0 {
-			t.Errorf("%s: %s%s", name, stdout, stderr)
-		}
-	}
-	kernel, err := btf.ReadOne(p("vmlinux.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := btf.ReadOne(p("one/m.btf"), kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	extra, err := btf.ReadOne(p("extra/m-btf-extra.btf"), module)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range extra.Types {
-		v := &extra.Types[i]
-		if v.Kind != btf.KindVar {
-			continue
-		}
-		array, in := extra.ByID(v.SizeOrType)
-		elem, at := in.ByID(in.ArrayOf(array).Elem)
-		if name := at.TypeName(elem); extra.TypeName(v) != "table_m" || name != "table" {
-			t.Errorf("variable %s is an array of %s", extra.TypeName(v), name)
-		}
-	}
-
-	// If the old ids are kept, the BTF stays as the link made it.
-	verb("--vmlinux", p("vmlinux"), "-o", p("kept"), "--embed", p("kept.ko"), "--keep-ids",
-		"--variables=percpu")
-	if !sameFiles(t, p("kept/vmlinux.btf"), p("shown/vmlinux.btf")) ||
-		!sameFiles(t, p("kept/m.btf"), p("shown/m.btf")) {
-		t.Error("with --keep-ids the BTF is changed")
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/embed"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
-	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 // inlineBTF is the BTF of --inline, and then the BTF in the section .BTF.inline.
@@ -20,33 +19,32 @@ type inlineBTF struct {
 }
 
 // readInline reads the BTF of --inline, and checks that it belongs to types.
-func (r *embedRun) readInline(env *cli.Env, f *elf.File, types *embed.Blob) (x inlineBTF,
-	err error) {
-	if r.inline == "" {
+func (r *embedRun) readInline(j *job, f *elf.File, types *embed.Blob) (x inlineBTF, err error) {
+	if j.inline == "" {
 		return x, nil
 	}
-	if x.Blob, err = embed.ReadInline(r.inline, f, types); err != nil {
+	if x.Blob, err = embed.ReadInline(j.inline, f, types); err != nil {
 		return x, err
 	}
-	on, foreign, err := r.baseOfSites(env, f, types)
+	on, foreign, err := r.baseOfSites(f, types)
 	if err == nil {
 		x.foreign = foreign
 		x.sites, err = verify.Sites(x.Data, on)
 	}
 	if err != nil {
-		return x, fmt.Errorf("%s: %w", r.inline, err)
+		return x, fmt.Errorf("%s: %w", j.inline, err)
 	}
 	return x, nil
 }
 
 // baseOfSites returns the BTF on which the BTF of --inline must be based. That is types or, for the
 // module btf_vmlinux_inline, its base; the result foreign is then true.
-func (r *embedRun) baseOfSites(env *cli.Env, f *elf.File, types *embed.Blob) (on *btf.Blob,
-	foreign bool, err error) {
-	switch alone, err := types.Parse(nil); {
-	case err == nil:
+func (r *embedRun) baseOfSites(f *elf.File, types *embed.Blob) (on *btf.Blob, foreign bool,
+	err error) {
+	if alone, err := types.Parse(nil); err == nil {
 		return alone, false, nil
-	case r.base != "":
+	}
+	if r.base != "" {
 		base, err := embed.ReadBlob(r.base)
 		if err == nil {
 			on, err = base.Parse(nil)
@@ -54,13 +52,12 @@ func (r *embedRun) baseOfSites(env *cli.Env, f *elf.File, types *embed.Blob) (on
 		if err != nil {
 			return nil, false, err
 		}
-	case len(env.Bases) > 0:
-		if on, err = relocate.ReadBases(env.Bases); err != nil {
-			return nil, false, err
-		}
-	default:
+	} else if on, err = r.readBases(); err != nil {
+		return nil, false, err
+	}
+	if on == nil {
 		return nil, false, cli.Usagef("--inline needs --base, the BTF on which %s is based, to check "+
-			"that the sites belong to it", r.types)
+			"that the sites belong to it", types.Path)
 	}
 	if f.ModuleInfo("name") == verify.SitesModule {
 		return on, true, nil

@@ -13,7 +13,7 @@ func indexCommand() *cobra.Command {
 		Use:   "index FILE",
 		Short: "Make an index of BTF, so that modules are linked faster",
 		Long: `
-Writes an index of BTF. "btfdedup link", "btfdedup modules" and "btfgen elf" accept the index as
+Writes an index of BTF. "btfdedup link", "btfgen modules" and "btfgen elf" accept the index as
 --base in place of the BTF, and read only the parts that they need. The result is the same, byte for
 byte.
 

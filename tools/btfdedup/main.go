@@ -16,7 +16,6 @@ func program() *cobra.Command {
 			"checks it and compares it.",
 		mergeCommand(),
 		linkCommand(),
-		modulesCommand(),
 		indexCommand(),
 		importCommand(),
 		embedCommand(),

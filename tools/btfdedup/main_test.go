@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -18,7 +19,6 @@ func BenchmarkCommand(b *testing.B) { clitest.Bench(b, program) }
 // TestOutputsAllOrNone tests the verbs that write several files.
 func TestOutputsAllOrNone(t *testing.T) {
 	dir := t.TempDir()
-	ko := compileModules(t, dir, 1)[0]
 	ids := compileIDs(t, dir, "ids.o", idsSource)
 	vmlinux, _ := writeBTF(t, dir, "vmlinux.btf", nil, idsTypes)
 	sitesBTF(t, filepath.Join(dir, "all.btf"), binary.LittleEndian, nil)
@@ -30,6 +30,10 @@ func TestOutputsAllOrNone(t *testing.T) {
 	own := func(b *btf.Builder) { b.Composite(btf.KindStruct, "own", 8, false) }
 	module, _ := writeBTF(t, dir, "module.btf", base, own)
 	p := func(name string) string { return filepath.Join(dir, name) }
+	writeModule(t, module+".ko", "module", nil)
+	if err := os.Link(module, module+".btf"); err != nil {
+		t.Fatal(err)
+	}
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
 	clitest.AllOrNone(t, program,
 		[]string{"link", out("-o", "btf"), out("--distilled-base=", "base"), "--base", vmlinux,
@@ -37,9 +41,8 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), "--btf", vmlinux, ids},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), out("--inline-out=", "sites"),
 			"--btf", p("all.btf"), ids},
-		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
-			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",
-			"--base", vmlinux, ko},
+		[]string{"embed", out("-o", "ko"), out("--btf-out=", "embedded"), "--resolve-ids", "--btf", dir,
+			"--base", vmlinux, module + ".ko"},
 		[]string{"embed", out("-o", "elf"), out("--btf-out=", "btf"), "--resolve-ids", "--btf", vmlinux,
 			ids},
 		[]string{"archive", out("-o", "new"), "--release=1", "--vmlinux", vmlinux, module})

@@ -82,8 +82,12 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkBase(env, f, base); err != nil {
+	doubt, err := checkBase(f, base)
+	if err != nil {
 		return err
+	}
+	if doubt != "" {
+		env.Warn("%s: %s", path, doubt)
 	}
 	section, err := resolveids.Find(f,
 		readOldBase(r.oldBase, func() (*btf.Blob, error) { return base, nil }))
@@ -127,17 +131,14 @@ type resolved struct {
 	types, sites []byte // nil if they aren't written
 }
 
-// checkBase returns an error if base is for a different machine than f, and warns if it is for a
-// different kernel.
-func checkBase(env *cli.Env, f *elf.File, base *btf.Blob) error {
+// checkBase returns an error if base is for a different machine than f. If it may be for a
+// different kernel, checkBase says why; otherwise doubt is "".
+func checkBase(f *elf.File, base *btf.Blob) (doubt string, err error) {
 	own := btf.OriginOf(f)
-	if err := relocate.ForTarget(f.Path, own, base); err != nil {
-		return err
+	if err := relocate.ForTarget(f.Path, own, base); err != nil || f.Section(btf.SectionBase) != nil {
+		return "", err
 	}
-	if f.Section(btf.SectionBase) == nil {
-		warnOfBase(env, f.Path, own, base)
-	}
-	return nil
+	return relocate.Doubt(own, base), nil
 }
 
 // readOldBase returns a function that reads the file of --old-base. The function calls base if the

@@ -7,21 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
-	"github.com/rules-btf/rules_btf/internal/support/message"
 )
-
-// warnOfBases prints one warning if modules may have the wrong base. The parameter doubts has the
-// reason for each of these modules.
-func warnOfBases(env *cli.Env, doubts []string, modules int) {
-	switch more := len(doubts) - 1; {
-	case more < 0:
-	case more == 0:
-		env.Warn("%s", doubts[0])
-	default:
-		env.Warn("%s (and %s, of %d, may have the wrong base)", doubts[0],
-			message.Count(more, "more module"), modules)
-	}
-}
 
 // warnOfForeign warns if the BTF b from the file at path is that of another module than f.
 func warnOfForeign(env *cli.Env, f *elf.File, b *btf.Blob, path string) error {

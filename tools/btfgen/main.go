@@ -15,5 +15,6 @@ func program() *cobra.Command {
 		objectCommand(),
 		factsCommand(),
 		inlineCommand(),
+		modulesCommand(),
 	)
 }

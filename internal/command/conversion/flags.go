@@ -71,7 +71,7 @@ func CheckInline(env *cli.Env) error {
 	if !env.Features.Has(features.Inline) {
 		return nil
 	}
-	return cli.Usagef("the feature %v is only for btfgen elf; use btfgen inline or btfdedup modules "+
+	return cli.Usagef("the feature %v is only for btfgen elf; use btfgen inline or btfgen modules "+
 		"--inline-dir to make the BTF of inlined functions", features.Inline)
 }
 

@@ -59,7 +59,7 @@ func TestReadSet(t *testing.T) {
 		files []string // alternating names and contents
 		want  string   // the modules, each with the number of types in its chain of bases; or an error
 	}{
-		{"files of btfdedup modules", []string{"vmlinux.btf", kernel, "nf-nat.btf", module, "README",
+		{"files of btfgen modules", []string{"vmlinux.btf", kernel, "nf-nat.btf", module, "README",
 			"x"}, "nf_nat 2"},
 		{"files of /sys/kernel/btf", []string{"vmlinux", kernel, "ext4", module}, "ext4 2"},
 		{"a kernel alone", []string{"vmlinux", kernel}, ""},

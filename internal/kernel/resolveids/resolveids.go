@@ -139,6 +139,30 @@ func (x *IDs) Explicit(t Types, typesPath string, jobs int) (Types, error) {
 	return t, in(typesPath, err)
 }
 
+// OfKernel returns the BTF of the kernel in the file at path, without the implicit arguments of its
+// kfuncs: the BTF on which that of modules is based. The BTF in data was made from the file. If the
+// file has no .BTF_ids with contents, its kfuncs are unknown.
+func OfKernel(path string, data []byte, jobs int) ([]byte, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s := f.Section(btfids.SectionName); s == nil || s.Raw() == nil {
+		return data, nil
+	}
+	ids, err := Find(f, func() (*btf.Blob, error) { return nil, nil })
+	if err != nil {
+		return nil, err
+	}
+	b, err := btf.Parse(data, nil)
+	if err != nil {
+		return nil, in(path, err)
+	}
+	explicit, err := ids.Explicit(Types{Data: data, BTF: b}, path, jobs)
+	return explicit.Data, err
+}
+
 // in returns err with the path of the file in which the error is, or nil.
 func in(path string, err error) error {
 	if err != nil {

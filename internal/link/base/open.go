@@ -144,31 +144,6 @@ func (f *Files) NeedBTF(what string) error {
 	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
 }
 
-// WithBTF returns a copy of f that also has BTF. The bases of f are indices, and were made from the
-// BTF in the files at paths. Close either f or the result, not both.
-func (f *Files) WithBTF(paths []string) (*Files, error) {
-	chain, _ := f.Base.(*Chain)
-	if chain == nil || len(paths) != len(chain.layers) {
-		return nil, fmt.Errorf("%s: the number of BTF files differs from the number of bases",
-			strings.Join(paths, ", "))
-	}
-	b, err := relocate.ReadBases(paths)
-	if err != nil {
-		return nil, err
-	}
-	var below Sum
-	for i, blob := range object.Chain(b) {
-		if below, err = sumOf(blob, below); err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[i], err)
-		}
-		if below != chain.layers[i].header.BTF {
-			return nil, fmt.Errorf("%s: its index was made from different BTF", paths[i])
-		}
-	}
-	return &Files{Base: chain, BTF: b, Release: f.Release, functions: NewFunctions(b, nil),
-		mapped: f.mapped}, nil
-}
-
 // mapIndex maps the file at path if it is an index; otherwise it returns nil.
 func (f *Files) mapIndex(path string) ([]byte, error) {
 	file, err := os.Open(path)

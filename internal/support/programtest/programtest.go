@@ -3,6 +3,7 @@ package programtest
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -90,4 +91,37 @@ func Gunzip(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// moduleSource is the source of a module that shares struct s with the kernel, and has an own type.
+const moduleSource = `
+struct s { int i; };
+struct own_%[1]d { struct s s; char name[%[1]d]; };
+struct own_%[1]d own;
+int use_%[1]d(struct own_%[1]d *o, struct s *s) { return o->s.i + s->i; }
+`
+
+// Modules writes the modules m-1.ko to m-N.ko with DWARF to a directory, and returns their paths.
+// The code in more is added to each of them.
+func Modules(t testing.TB, dir string, n int, more ...string) (paths []string) {
+	t.Helper()
+	Need(t, "gcc")
+	for i := 1; i <= n; i++ {
+		source, path := filepath.Join(dir, "m.c"), filepath.Join(dir, fmt.Sprintf("m-%d.ko", i))
+		text := fmt.Sprintf(moduleSource, i) + strings.Join(more, "")
+		if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		Run(t, "", "gcc", "-g", "-O2", "-c", "-o", path, source)
+		paths = append(paths, path)
+		os.Remove(source)
+	}
+	return paths
+}
+
+// Kernel links objects, such as modules, to a kernel at path.
+func Kernel(t testing.TB, path string, objects ...string) string {
+	t.Helper()
+	Run(t, "", "gcc", append(objects, "-nostdlib", "-static", "-Wl,-e,0", "-o", path)...)
+	return path
 }

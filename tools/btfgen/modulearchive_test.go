@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // member is a file or link in an archive.
@@ -47,7 +50,7 @@ func compressed(t *testing.T, name, content string) string {
 	var err error
 	switch filepath.Ext(name) {
 	case ".gz", ".tgz":
-		return gzipped(t, content)
+		w = gzip.NewWriter(&b)
 	case ".xz":
 		w, err = xz.NewWriter(&b)
 	case ".zst":
@@ -77,16 +80,15 @@ func TestModuleArchive(t *testing.T) {
 		}
 		return string(data)
 	}
-	kos := compileModules(t, dir, 2)
+	kos := programtest.Modules(t, dir, 2)
 	one, two := content(kos[0]), content(kos[1])
-	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	kernelBTF(t, p("vmlinux.btf"))
 	modules := func(out string, args ...string) string {
 		t.Helper()
 		os.RemoveAll(p("out"))
 		os.Mkdir(p("out"), 0o777)
 		code, errs := runVerb(append([]string{"modules", "--base", p("vmlinux.btf"),
-			"-o", p("out/" + out), "--skipped-dir", p("out/" + out + ".skipped"),
-			"--embed", p("out/" + out + ".ko")}, args...)...)
+			"-o", p("out/" + out), "--skipped-dir", p("out/" + out + ".skipped")}, args...)...)
 		left, _ := filepath.Glob(p("out/.*"))
 		if code == 1 {
 			left, _ = filepath.Glob(p("out/*"))
@@ -106,8 +108,6 @@ func TestModuleArchive(t *testing.T) {
 		{"files/m-1.btf", "archive/m-1.btf"},
 		{"files/m-2.btf", "archive/m-2.btf"},
 		{"files.skipped/m-1.skipped", "archive.skipped/m-1.skipped"},
-		{"files.ko/m-1.ko", "archive.ko/" + root + "kernel/a/m-1.ko"},
-		{"files.ko/m-2.ko", "archive.ko/" + root + "updates/m-2.ko"},
 	} {
 		want[names[1]] = content(p("out/" + names[0]))
 	}
@@ -144,7 +144,7 @@ func TestModuleArchive(t *testing.T) {
 			": the path \"../b.ko\" leads out of the package"},
 		"absolute.tar": {[]member{{name: "/b.ko"}}, ": the path \"/b.ko\" leads out of the package"},
 		"damaged.tar":  {[]member{{name: "d/b.ko", content: "no ELF"}}, ": d/b.ko: not an ELF file"},
-		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: gzipped(t, one)[:200]}},
+		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: compressed(t, ".gz", one)[:200]}},
 			": b.ko.gz: truncated; make the archive again"},
 		"same.tar":  {[]member{ko, ko}, ": a.ko: the archive has a.ko twice"},
 		"again.tar": {[]member{ko, {name: "a.ko.gz"}}, ": a.ko.gz: the archive has a.ko twice"},
@@ -159,7 +159,7 @@ func TestModuleArchive(t *testing.T) {
 	} {
 		writeTar(t, p(name), test.members...)
 		for _, jobs := range []string{"1", "4"} {
-			want := "btfdedup: " + p(name) + test.want
+			want := "btfgen: " + p(name) + test.want
 			if errs := modules("bad", "-j", jobs, p(name)); !strings.HasPrefix(errs, want) {
 				t.Errorf("%s, -j %s: %q, want %q", name, jobs, errs, want)
 			}
@@ -172,35 +172,5 @@ func TestModuleArchive(t *testing.T) {
 		if errs := modules("bad", p("text.tar")); !strings.Contains(errs, want) {
 			t.Errorf("%q: %q", text, errs)
 		}
-	}
-	// The rule has to know which files are archives, because Bazel declares directories for them.
-	bzl := content("../../rules/private/module_actions.bzl")
-	if list := "(\"" + strings.Join(archiveEnds, "\", \"") + "\")"; !strings.Contains(bzl, list) {
-		t.Errorf("the rule has another list of archives than %s", list)
-	}
-}
-
-// TestFile copies a file out of a directory.
-func TestFile(t *testing.T) {
-	dir := t.TempDir()
-	os.MkdirAll(filepath.Join(dir, "tree/a"), 0o777)
-	for _, name := range []string{"tree/a/file", "outside"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tree, out := filepath.Join(dir, "tree"), filepath.Join(dir, "out")
-	for _, path := range []string{"none", "a", "", "../outside"} {
-		code, errs := runVerb("file", "--path="+path, "-o", out, tree)
-		_, err := os.Stat(out)
-		if want := tree + " has no file "; code != 1 || err == nil || !strings.Contains(errs, want) {
-			t.Errorf("%q: exit code %d: %s", path, code, errs)
-		}
-	}
-	if code, errs := runVerb("file", "--path=a/file", "-o", out, tree); code != 0 {
-		t.Fatal(errs)
-	}
-	if data, err := os.ReadFile(out); err != nil || string(data) != "tree/a/file" {
-		t.Errorf("%q, %v", data, err)
 	}
 }

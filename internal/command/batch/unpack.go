@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"cmp"
@@ -35,8 +35,7 @@ func isArchive(path string) bool {
 // unpackArchives replaces each archive among the arguments with a temporary directory that has the
 // archive's modules. Messages show the archive in place of the directory. The function remove
 // removes the directories.
-func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
-	unpacked []string, remove func(), err error) {
+func unpackArchives(env *cli.Env, args []string) (unpacked []string, remove func(), err error) {
 	var dirs []func()
 	remove = func() {
 		for _, remove := range dirs {
@@ -48,7 +47,7 @@ func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 			dir, removeDir, err := cli.TempDir(env.Output, arg)
 			dirs = append(dirs, removeDir)
 			if err == nil {
-				err = unpackModules(arg, dir, maxDecompressed)
+				err = unpackModules(arg, dir)
 			}
 			if err != nil {
 				return nil, remove, err
@@ -64,7 +63,7 @@ func unpackArchives(env *cli.Env, args []string, maxDecompressed int) (
 // the other. Compressed modules are decompressed. Other files and links are skipped: "make
 // modules_install" writes links to the kernel's sources.
 // Rule: modules in archives: which files are read.
-func unpackModules(path, dir string, maxDecompressed int) error {
+func unpackModules(path, dir string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -85,7 +84,7 @@ func unpackModules(path, dir string, maxDecompressed int) error {
 	if !packages.Is(data) {
 		return fmt.Errorf("%s: neither a tar archive nor a package of a distribution", path)
 	}
-	budget := &kernelimage.Budget{Limit: int64(kernelimage.Limit(len(data), maxDecompressed))}
+	budget := &kernelimage.Budget{Limit: int64(kernelimage.Limit(len(data), 0))}
 	modules := 0
 	err = packages.Each(data, budget, func(f packages.File) error {
 		if !strings.HasSuffix(strings.TrimSuffix(unpackedName(f.Name), ".debug"), ".ko") {

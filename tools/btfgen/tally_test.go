@@ -16,69 +16,47 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
-	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// TestMadeLine: modules, archive and embed end with one line, which doesn't appear with --quiet or
-// in an action of Bazel.
+// TestMadeLine: modules ends with one line, which doesn't appear with --quiet or in an action of
+// Bazel.
 func TestMadeLine(t *testing.T) {
 	dir := t.TempDir()
-	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 3)
-	writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
-	if err := os.WriteFile(p("text.ko"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	t.Chdir(dir)
+	kos := programtest.Modules(t, dir, 3)
+	programtest.Kernel(t, "vmlinux", kos[2])
+	kernelBTF(t, "base.btf")
+	writeFile(t, "text.ko", "")
 	for _, c := range []struct {
 		args string
 		want string // "" for no line
 		code int
 	}{
-		{"modules --base base.btf -o OUT/a --embed OUT/b --skipped-dir OUT/c m-1.ko m-2.ko",
-			"2 modules in OUT/a", 0},
-		{"modules --vmlinux m-3.ko -o OUT/a m-1.ko", "vmlinux and 1 module in OUT/a", 0},
-		{"modules --base base.btf -o OUT/a m-1.ko text.ko", "1 of 2 modules in OUT/a", 1},
-		{"modules --base base.btf -o OUT/a text.ko", "", 1},
-		{"archive --release 1 --vmlinux base.btf -o OUT/a", "vmlinux and 0 modules in OUT/a", 0},
-		{"archive --release 1 --vmlinux base.btf -o OUT/a.tar.zst m.btf",
-			"vmlinux and 1 module in OUT/a.tar.zst", 0},
-		{"embed --btf base.btf -o OUT/a.ko m-1.ko", "OUT/a.ko", 0},
-		{"embed --btf base.btf -o OUT/a.ko text.ko", "", 1},
+		{"--base base.btf -o OUT/a --skipped-dir OUT/c m-1.ko m-2.ko", "2 modules in OUT/a", 0},
+		{"vmlinux -o OUT/a m-1.ko", "vmlinux and 1 module in OUT/a", 0},
+		{"vmlinux -o OUT/a", "vmlinux and 0 modules in OUT/a", 0},
+		{"--base base.btf -o OUT/a m-1.ko text.ko", "1 of 2 modules in OUT/a", 1},
+		{"--base base.btf -o OUT/a text.ko", "", 1},
 	} {
-		t.Chdir(dir)
 		os.RemoveAll("OUT")
-		if err := os.Mkdir("OUT", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if code, _, stderr := btfdedup("modules", "-q", "--base=base.btf", "-oOUT", kos[0]); code != 0 {
-			t.Fatal(stderr)
-		}
-		if err := os.Rename("OUT/m-1.btf", "m.btf"); err != nil {
-			t.Fatal(err)
-		}
-		var stderr bytes.Buffer
-		code := cli.Execute(program, strings.Fields(c.args), nil, nil, &stderr)
+		args := append([]string{"modules"}, strings.Fields(c.args)...)
+		code, _, stderr := btfgen(args...)
 		got := ""
-		if m := madeLine.FindStringSubmatch(stderr.String()); m != nil {
-			got = m[2]
+		if m := madeLine.FindStringSubmatch(stderr); m != nil {
+			got = m[1]
 		}
-		if code != c.code || got != c.want || code == 0 && strings.Count(stderr.String(), "\n") != 1 {
+		if code != c.code || got != c.want || code == 0 && strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit code %d, the line is about %q, want %q\n%s", c.args, code, got, c.want,
-				stderr.String())
+				stderr)
 		}
 		if c.code != 0 {
 			continue
 		}
-		os.RemoveAll("OUT")
-		if err := os.Mkdir("OUT", 0o777); err != nil {
-			t.Fatal(err)
-		}
 		t.Setenv("RULES_BTF_ACTION", "1")
 		for _, more := range []string{"-j1", "--quiet"} {
-			stderr.Reset()
-			cli.Execute(program, append(strings.Fields(c.args), more), nil, nil, &stderr)
-			if madeLine.MatchString(stderr.String()) {
-				t.Errorf("%s %s: %s", c.args, more, stderr.String())
+			if _, _, stderr := btfgen(append(args, more)...); madeLine.MatchString(stderr) {
+				t.Errorf("%s %s: %s", c.args, more, stderr)
 			}
 			os.Unsetenv("RULES_BTF_ACTION")
 		}
@@ -88,10 +66,8 @@ func TestMadeLine(t *testing.T) {
 // manyModules writes n modules with the same content, and a base.
 func manyModules(t *testing.T, dir string, n int) (base, modules string) {
 	t.Helper()
-	ko := compileModules(t, dir, 1)[0]
-	base, _ = writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) {
-		b.Int("int", 4, btf.IntSigned, 0)
-	})
+	ko, base := programtest.Modules(t, dir, 1)[0], filepath.Join(dir, "base.btf")
+	kernelBTF(t, base)
 	modules = filepath.Join(dir, "modules")
 	if err := os.Mkdir(modules, 0o777); err != nil {
 		t.Fatal(err)
@@ -116,7 +92,8 @@ func whole(t *testing.T, dir string, count int) {
 		if filepath.Ext(e.Name()) != ".btf" {
 			t.Errorf("%s is left", e.Name())
 		}
-		if !sameFiles(t, filepath.Join(dir, entries[0].Name()), filepath.Join(dir, e.Name())) {
+		if !bytes.Equal(read(t, filepath.Join(dir, entries[0].Name())),
+			read(t, filepath.Join(dir, e.Name()))) {
 			t.Errorf("%s is not whole", e.Name())
 		}
 	}
@@ -137,8 +114,8 @@ func TestDiskFull(t *testing.T) {
 	defer unix.Unmount(small, unix.MNT_DETACH)
 	for _, jobs := range []string{"-j1", "-j4"} {
 		out := filepath.Join(small, "out")
-		code, _, stderr := btfdedup("modules", jobs, "--base", base, "-o", out, modules)
-		m := regexp.MustCompile(`^btfdedup: output: write .*/out/m\d+\.btf: no space left on device; ` +
+		code, _, stderr := btfgen("modules", jobs, "--base", base, "-o", out, modules)
+		m := regexp.MustCompile(`^btfgen: output: write .*/out/m\d+\.btf: no space left on device; ` +
 			`(\d+) of 200 modules are complete: free some space, then run the same command again\n$`).
 			FindStringSubmatch(stderr)
 		if code != 1 || m == nil {
@@ -153,13 +130,6 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out := filepath.Join(small, "x.ko")
-	object := compileIDs(t, dir, "x.ko", "char x[200000] = {1};")
-	code, _, stderr := btfdedup("embed", "-o", out, "--btf", base, object)
-	want := "x.ko: no space left on device: free some space, then run the same command again\n"
-	if code != 1 || !strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("embed: exit code %d, %s", code, stderr)
-	}
 	if left, _ := os.ReadDir(small); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -167,8 +137,8 @@ func TestDiskFull(t *testing.T) {
 
 // TestInterruptedBatch interrupts a process that makes the BTF of many modules.
 func TestInterruptedBatch(t *testing.T) {
-	if dir := os.Getenv("BTFDEDUP_TEST_DIR"); dir != "" {
-		os.Args = []string{"btfdedup", "modules", "-q", "-j2", "--base", filepath.Join(dir, "base.btf"),
+	if dir := os.Getenv("BTFGEN_TEST_DIR"); dir != "" {
+		os.Args = []string{"btfgen", "modules", "-q", "-j2", "--base", filepath.Join(dir, "base.btf"),
 			"-o", filepath.Join(dir, "out"), filepath.Join(dir, "modules")}
 		cli.Main(program)
 	}
@@ -177,7 +147,7 @@ func TestInterruptedBatch(t *testing.T) {
 	manyModules(t, dir, n)
 	out := filepath.Join(dir, "out")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestInterruptedBatch$")
-	cmd.Env = append(os.Environ(), "BTFDEDUP_TEST_DIR="+dir)
+	cmd.Env = append(os.Environ(), "BTFGEN_TEST_DIR="+dir)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
@@ -190,7 +160,7 @@ func TestInterruptedBatch(t *testing.T) {
 	}
 	cmd.Process.Signal(syscall.SIGINT)
 	cmd.Wait()
-	m := regexp.MustCompile(`^btfdedup: interrupted: (\d+) of 5000 modules are complete: ` +
+	m := regexp.MustCompile(`^btfgen: interrupted: (\d+) of 5000 modules are complete: ` +
 		`run the same command again\n$`).FindStringSubmatch(stderr.String())
 	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGINT) || m == nil {
 		t.Fatalf("exit code %d: %s", code, stderr.String())

@@ -3,64 +3,65 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// moduleSource is the source of a module that shares struct s with the kernel, and has its
-// own type.
-const moduleSource = `
-struct s { int i; };
-struct own_%[1]d { struct s s; char name[%[1]d]; };
-struct own_%[1]d own;
-int use_%[1]d(struct own_%[1]d *o, struct s *s) { return o->s.i + s->i; }
-`
-
-// runVerb runs the program and returns the exit code and what it printed on standard error.
+// runVerb runs the program, and returns the exit code and what it printed on standard error,
+// without the line that says what was made.
 func runVerb(args ...string) (int, string) {
-	code, _, stderr := btfdedup(args...)
-	return code, strings.TrimSpace(stderr)
+	code, _, stderr := btfgen(args...)
+	return code, strings.TrimSpace(madeLine.ReplaceAllString(stderr, ""))
 }
 
-// compileModules writes modules with DWARF, and returns their paths.
-func compileModules(t *testing.T, dir string, n int) []string {
+// madeLine is the line with which modules says what it has made.
+var madeLine = regexp.MustCompile(
+	`(?m)^btfgen: modules: (.*), [\d.]+ (?:bytes|.?B) written, \d+\.\d\d s\n`)
+
+// kernelBTF writes the BTF of a kernel that has struct s.
+func kernelBTF(t *testing.T, path string) {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
+	b := btf.NewBuilder(nil, nil, nil)
+	i := b.Int("int", 4, btf.IntSigned, 0)
+	b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("i"), Type: i})
+	data, err := b.Encode(btf.EncodeOptions{})
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
-	var paths []string
-	for i := 1; i <= n; i++ {
-		path := filepath.Join(dir, fmt.Sprintf("m-%d.ko", i))
-		cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", path, "-")
-		cmd.Stdin = strings.NewReader(fmt.Sprintf(moduleSource, i))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		paths = append(paths, path)
+	writeFile(t, path, string(data))
+}
+
+// writeIndex writes the index of the BTF at path, as "btfdedup index" does.
+func writeIndex(t *testing.T, path, index string) {
+	t.Helper()
+	data, err := base.Index(path, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return paths
+	writeFile(t, index, string(data))
 }
 
 // TestModules converts modules in several ways, with the same result.
 func TestModules(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 5)
-	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	kos := programtest.Modules(t, dir, 5)
+	kernelBTF(t, p("vmlinux.btf"))
 	run := func(args ...string) {
 		t.Helper()
 		if code, errs := runVerb(args...); code != 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, errs)
 		}
 	}
-	run("index", "-o", p("vmlinux.btfbase"), p("vmlinux.btf"))
+	writeIndex(t, p("vmlinux.btf"), p("vmlinux.btfbase"))
 	run(append([]string{"modules", "-q", "-j3", "--base", p("vmlinux.btf"), "-o", p("all"),
 		"--skipped-dir", p("skipped")}, kos...)...)
 	base, err := btf.ReadOne(p("vmlinux.btf"), nil)
@@ -94,106 +95,92 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestWholeKernel makes the base in the same run, and modules with their BTF.
+// TestWholeKernel makes the base in the same run, from a linked file of any name.
 func TestWholeKernel(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.MkdirAll(p("tree/net"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	kos := compileModules(t, p("tree/net"), 3)
-	vmlinux := compileModules(t, dir, 1)[0]
-	if code, errs := runVerb("modules", "-q", "--vmlinux", vmlinux, "-o", p("out"), "--embed",
-		p("embedded"), p("tree")); code != 0 {
-		t.Fatal(errs)
-	}
-	kernel, err := btf.ReadOne(p("out/vmlinux.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, ko := range kos {
-		name := filepath.Base(ko)
-		want, err := os.ReadFile(p("out/" + strings.TrimSuffix(name, ".ko") + ".btf"))
+	kos := programtest.Modules(t, p("tree/net"), 3)
+	vmlinux := programtest.Kernel(t, p("vmlinux"), kos[0])
+	programtest.Need(t, "objcopy")
+	programtest.Run(t, "", "objcopy", "--only-keep-debug", vmlinux, p("vmlinux.debug"))
+	for i, args := range [][]string{{vmlinux, p("tree")}, {p("tree"), p("vmlinux.debug")}} {
+		out := p(fmt.Sprint("out", i))
+		if code, errs := runVerb(append([]string{"modules", "-q", "-o", out}, args...)...); code != 0 {
+			t.Fatal(errs)
+		}
+		if code, _, errs := btfgen("elf", "-o", p("elf.btf"), vmlinux); code != 0 ||
+			!bytes.Equal(read(t, p("elf.btf")), read(t, out+"/vmlinux.btf")) {
+			t.Errorf("%s: btfgen elf makes other BTF: %s", args, errs)
+		}
+		kernel, err := btf.ReadOne(out+"/vmlinux.btf", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := elf.Open(p("embedded/net/" + name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if got, err := btf.Section(f, btf.SectionTypes); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s has BTF that differs from the written file (%v)", name, err)
-		}
-		b, err := btf.Parse(want, kernel)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The first file is the kernel itself, so the base has all its types, but not its function:
-		// bases have no functions.
-		if only := len(b.Types) == 1 && b.Types[0].Kind == btf.KindFunc; only != (i == 0) {
-			t.Errorf("%s: %d types", name, len(b.Types))
+		for i, ko := range kos {
+			name := strings.TrimSuffix(filepath.Base(ko), ".ko")
+			b, err := btf.ReadOne(out+"/"+name+".btf", kernel)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The first file is the kernel itself, so the base has all its types, but not its function:
+			// bases have no functions.
+			if only := len(b.Types) == 1 && b.Types[0].Kind == btf.KindFunc; only != (i == 0) {
+				t.Errorf("%s: %d types", name, len(b.Types))
+			}
 		}
 	}
-	if code, errs := runVerb("modules", "-q", "--vmlinux", vmlinux, "-o", p("out"), "--embed",
-		p("other"), "--into", p("out"), p("tree")); code != 1 || !strings.Contains(errs, "no file *.ko") {
-		t.Errorf("--into a directory without modules: %d, %s", code, errs)
+	for _, args := range [][]string{{vmlinux, p("vmlinux.debug")}, {"--base=x", vmlinux}} {
+		code, errs := runVerb(append([]string{"modules", "-o", p("bad")}, args...)...)
+		if code != 2 || !strings.Contains(errs, vmlinux) || strings.Contains(errs, "\n") {
+			t.Errorf("%v: exit code %d: %s", args, code, errs)
+		}
 	}
 }
 
-// TestModulesInline: the copy of a module has the sites that are also in a file, if it has any.
-// They are based on the embedded BTF.
-func TestModulesInline(t *testing.T) {
-	dir := t.TempDir()
-	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 2)
-	source := fmt.Sprintf(moduleSource, 1) + `
-static inline __attribute__((always_inline)) int twice(struct s *s, int n) { return s->i * n; }
-int more(struct s *s, int n) { return twice(s, n) + twice(s, 7); }
-`
-	cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", kos[0], "-")
-	cmd.Stdin = strings.NewReader(source)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	rawBTF(t, p("vmlinux.btf"), "s", 4)
-	if code, errs := runVerb("modules", "-q", "--base", p("vmlinux.btf"), "-o", p("btf"),
-		"--inline-dir", p("inline"), "--embed", p("out"), kos[0], kos[1]); code != 0 {
+// TestKernelKfuncs: the BTF of a kernel that is an input, on which that of modules is based, doesn't
+// show implicit arguments of kfuncs, unlike that of btfgen elf.
+func TestKernelKfuncs(t *testing.T) {
+	dir := programtest.NewDir(t)
+	p := dir.Path
+	programtest.Modules(t, p(""), 1, `
+asm(".pushsection .BTF_ids,\"a\"\n__BTF_ID__set8__kfuncs: .zero 4\n.long 1\n"
+	"__BTF_ID__func__k__1: .zero 4\n.long 0x10000\n"
+	".size __BTF_ID__set8__kfuncs, . - __BTF_ID__set8__kfuncs\n.popsection");
+struct bpf_prog_aux { int i; };
+int k(int x, struct bpf_prog_aux *aux) { return x + aux->i; }
+`)
+	vmlinux := programtest.Kernel(t, p("vmlinux"), p("m-1.ko"))
+	programtest.Modules(t, p(""), 2)
+	if code, errs := runVerb("modules", "-o", p("out"), vmlinux, p("m-2.ko")); code != 0 {
 		t.Fatal(errs)
 	}
-	sections := map[string][]byte{}
-	for _, ko := range kos {
-		f, err := elf.Open(p("out/" + filepath.Base(ko)))
+	if code, _, errs := btfgen("elf", "-o", p("elf.btf"), vmlinux); code != 0 {
+		t.Fatal(errs)
+	}
+	for file, want := range map[string]map[string]uint32{"elf.btf": {"k": 2, "use_1": 2},
+		"out/vmlinux.btf": {"k": 1, "k_impl": 2, "use_1": 2}} {
+		b, err := btf.ReadOne(p(file), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		if sections[filepath.Base(ko)], err = btf.Section(f, btf.SectionInline); err != nil {
-			t.Error(err)
+		got := map[string]uint32{} // the number of parameters
+		for i := range b.Types {
+			if f := &b.Types[i]; f.Kind == btf.KindFunc {
+				proto, _ := b.ByID(f.SizeOrType)
+				got[b.TypeName(f)] = proto.Vlen
+			}
 		}
-	}
-	want, err := os.ReadFile(p("inline/m-1.inline.btf"))
-	if err != nil || len(want) == 0 || !bytes.Equal(sections["m-1.ko"], want) {
-		t.Errorf("%d bytes are embedded, but the file has %d (%v)", len(sections["m-1.ko"]), len(want),
-			err)
-	}
-	if sections["m-2.ko"] != nil {
-		t.Error("a module without inlined functions has the section of sites")
-	}
-	base, err := btf.ReadOne(p("vmlinux.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	on, err := btf.ReadOne(p("out/m-1.ko"), base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := btf.Parse(want, on)
-	if err == nil {
-		err = b.CheckRefs()
-	}
-	if err != nil || len(b.Sites) != 2 {
-		t.Errorf("%v, %v", b, err)
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", file, got, want)
+		}
+		if strings.HasPrefix(file, "out") {
+			if _, err := btf.ReadOne(p("out/m-2.btf"), b); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
@@ -201,8 +188,9 @@ int more(struct s *s, int n) { return twice(s, n) + twice(s, 7); }
 func TestModulesVariables(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 4)
-	read := func(path string, base *btf.Blob) *btf.Blob {
+	kos := programtest.Modules(t, dir, 4)
+	vmlinux := programtest.Kernel(t, p("vmlinux"), kos[0])
+	parse := func(path string, base *btf.Blob) *btf.Blob {
 		t.Helper()
 		b, err := btf.ReadOne(path, base)
 		if err != nil {
@@ -219,12 +207,12 @@ func TestModulesVariables(t *testing.T) {
 		}
 	}
 	full := "--features=default,global_var"
-	run("", "--vmlinux", kos[0], "-o", p("plain"))
-	run("", full, "--vmlinux", kos[0], "-o", p("all"))
-	run("", full, "-j3", "--vmlinux", kos[0], "-o", p("percpu"), "--extra-dir", p("extra"),
+	run("", vmlinux, "-o", p("plain"))
+	run("", full, vmlinux, "-o", p("all"))
+	run("", full, "-j3", vmlinux, "-o", p("percpu"), "--extra-dir", p("extra"),
 		"--skipped-dir", p("skipped"))
 	run("", full, "--base", p("percpu/vmlinux.btf"), "-o", p("alone"), "--extra-dir", p("extra2"))
-	kernel := read(p("plain/vmlinux.btf"), nil)
+	kernel := parse(p("plain/vmlinux.btf"), nil)
 	for i, name := range []string{"vmlinux", "m-2", "m-3", "m-4"} {
 		data := map[string]string{}
 		for _, file := range []string{"plain/" + name, "all/" + name, "percpu/" + name,
@@ -244,9 +232,9 @@ func TestModulesVariables(t *testing.T) {
 		}
 		below := kernel
 		if i > 0 {
-			below = read(p("plain/"+name+".btf"), kernel)
+			below = parse(p("plain/"+name+".btf"), kernel)
 		}
-		extra := read(p("extra/"+name+"-btf-extra.btf"), below)
+		extra := parse(p("extra/"+name+"-btf-extra.btf"), below)
 		found := map[string]btf.Kind{}
 		for j := range extra.Types {
 			found[extra.TypeName(&extra.Types[j])] = extra.Types[j].Kind
@@ -259,18 +247,7 @@ func TestModulesVariables(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if code, errs := runVerb("index", "-o", p("vmlinux.btfbase"), p("plain/vmlinux.btf")); code != 0 {
-		t.Fatal(errs)
-	}
-	run("", full, "--base", p("vmlinux.btfbase"), "--base-btf", p("plain/vmlinux.btf"), "-o",
-		p("index"), "--extra-dir", p("extra3"))
-	for _, name := range []string{"m-2", "m-3", "m-4"} {
-		extra := name + "-btf-extra.btf"
-		if !sameFiles(t, p("index/"+name+".btf"), p("percpu/"+name+".btf")) ||
-			!sameFiles(t, p("extra3/"+extra), p("extra/"+extra)) {
-			t.Errorf("%s: an index with its BTF gives different bytes than the BTF", name)
-		}
-	}
+	writeIndex(t, p("plain/vmlinux.btf"), p("vmlinux.btfbase"))
 	for args, want := range map[string]string{
 		full + " --base " + p("vmlinux.btfbase"):              "--extra-dir needs the BTF itself",
 		"--base " + p("plain/vmlinux.btf"):                    "needs the feature global_var",
@@ -290,8 +267,8 @@ func TestModulesVariables(t *testing.T) {
 func TestModulesWithErrors(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	kos := compileModules(t, dir, 2)
-	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	kos := programtest.Modules(t, dir, 2)
+	kernelBTF(t, p("vmlinux.btf"))
 	if err := os.WriteFile(p("text.ko"), []byte("no ELF file"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -342,12 +319,12 @@ func TestModuleTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{"tree/a.ko", "tree/net/b.ko", "tree/net/c.ko"}
-	for i, ko := range compileModules(t, dir, 3) {
+	for i, ko := range programtest.Modules(t, dir, 3) {
 		if err := os.Rename(ko, p(names[i])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	kernelBTF(t, p("vmlinux.btf"))
 	for name, text := range map[string]string{"tree/other.txt": "", "order": "net/c.o\na.o\n",
 		"old": "a.ko\n", "missing": "net/d.o\na.o\n", "odd": "a.c\n", "empty": "\n",
 		"outside": "b.o\n../a.o\n"} {
@@ -390,35 +367,6 @@ func TestModuleTree(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("%v: written %q, want %q", c.args, got, c.want)
-		}
-	}
-}
-
-// TestModulesInPlace: modules with BTF can't be written over the modules from which they are made.
-func TestModulesInPlace(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	compileModules(t, dir, 1)
-	writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
-	before, err := os.ReadFile("m-1.ko")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(".", "same"); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range []string{"--embed . m-1.ko", "--embed same .",
-		"--embed same --into . m-1.ko"} {
-		args = "modules --base base.btf -o out " + args
-		code, errs := runVerb(strings.Fields(args)...)
-		if code != 2 || !strings.Contains(errs, "m-1.ko is also an input (") {
-			t.Errorf("%s: exit code %d, %s", args, code, errs)
-		}
-		if after, err := os.ReadFile("m-1.ko"); err != nil || !bytes.Equal(after, before) {
-			t.Errorf("%s: the module has changed: %v", args, err)
-		}
-		if _, err := os.Stat("out"); err == nil {
-			t.Errorf("%s: an output is left", args)
 		}
 	}
 }
