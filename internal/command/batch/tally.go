@@ -35,9 +35,9 @@ func Start(env *cli.Env, run *report.Run, modules []File) *Tally {
 var errNotTried = errors.New("not tried")
 
 // Each calls the function do for each module, on several threads. The function writes the files of
-// a module. When the disk is full, it isn't called for the other modules. Then Each calls end, which
-// ends the phase, and ends the run: it prints the errors of modules, except the last one, which it
-// returns.
+// a module. When the disk is full, it isn't called for the other modules. Then Each calls end,
+// which ends the phase, and ends the run: it prints the errors of modules, except the last one,
+// which it returns.
 func (t *Tally) Each(progress func(done, all int), do func(m *File) error, end func()) error {
 	paths := make([]string, len(t.modules))
 	for i := range t.modules {

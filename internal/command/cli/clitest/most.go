@@ -11,10 +11,11 @@ import (
 // for a flag that the new one replaces.
 var mostFlags = map[string]int{
 	"btfgen elf": 14, "btfgen object": 10, "btfgen facts": 8, "btfgen inline": 11,
+	"btfgen modules": 16,
 
-	"btfdedup merge": 5, "btfdedup link": 10, "btfdedup modules": 24, "btfdedup shared": 5,
-	"btfdedup index": 5, "btfdedup import": 6, "btfdedup embed": 15, "btfdedup resolve-ids": 10,
-	"btfdedup relocate": 6, "btfdedup verify": 11, "btfdedup diff": 14, "btfdedup conflicts": 6,
+	"btfdedup merge": 5, "btfdedup link": 10, "btfdedup index": 5, "btfdedup import": 6,
+	"btfdedup embed": 16, "btfdedup resolve-ids": 10,
+	"btfdedup relocate": 6, "btfdedup verify": 11, "btfdedup diff": 13, "btfdedup conflicts": 6,
 	"btfdedup archive": 11, "btfdedup dump": 11, "btfdedup stats": 6, "btfdedup file": 4,
 
 	"btfcore needs": 4, "btfcore min": 10, "btfcore check": 9, "btfcore diff": 4,
