@@ -62,11 +62,9 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	}
 	opt.Step("write sites")
 	ids := idsOfFunctions(r, w, inlined, sites)
-	below := &btf.Blob{Order: orderOf(o)}
-	below.StartID, below.BaseStrLen = opt.Base.Ends()
 	var split *btf.Blob
 	var list *locsec.List
-	parallel.All(opt.Jobs, func() { split, err = btf.Parse(w.BTF, below) },
+	parallel.All(opt.Jobs, func() { split, err = btf.Parse(w.BTF, functions.BTF()) },
 		func() { list = locations.List(ids, opt.Jobs) })
 	if err != nil {
 		return nil, err
