@@ -77,7 +77,7 @@ func TestEmbedVerb(t *testing.T) {
 		{"--btf " + types + " " + big, 1,
 			"types.btf: the BTF is little-endian, but " + big + " is big-endian"},
 		{"--btf " + types + " --object " + big, 1, "is big-endian"},
-		{"--btf " + types + " " + packed, 1, packed + ": xz-compressed; decompress it first (xz -d)"},
+		{"--btf " + types + " " + packed, 1, packed + " (xz): damaged, or compressed in an unusual way"},
 		{"--btf " + ko + " " + ko, 1, ko + ": it is an ELF file, not raw BTF"},
 		{"--btf " + packed + " " + ko, 1, "no BTF magic"},
 		{"--btf " + types + " " + types, 1, types + ": raw BTF (little-endian), not an ELF file"},

@@ -35,7 +35,6 @@ func TestOutputsAllOrNone(t *testing.T) {
 	clitest.AllOrNone(t, program,
 		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"),
 			out("--distilled-base=", "base"), "--base", base, o},
-		[]string{"inline", out("-o", "btf"), out("--skipped=", "skipped"), "--base", base, o},
 		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"),
 			out("--extra-dir=", "extra"), out("--inline-dir=", "inline"), "--features=+global_var",
 			"--base", base, o})

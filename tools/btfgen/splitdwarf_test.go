@@ -228,7 +228,8 @@ func checkPackages(t *testing.T, plain, dir, dwos, how string, all bool) {
 		}
 	}
 	shell(t, dir, "llvm-dwp -o given '"+dwos+"/x.dwo' '"+dwos+"/y.dwo'")
-	sameForms(t, plain, dir, forms, "--debug-file", filepath.Join(dir, "given"))
+	sameForms(t, plain, dir, forms, "--debug-file", filepath.Join(dir, "given"),
+		"--debug-file", filepath.Join(dir, "x.o"), "--debug-file", filepath.Join(dir, "y.o")) // for thin.a
 	shell(t, dir, "mv given linked.dwp")
 	if all {
 		sameForms(t, plain, dir, []string{"linked"})

@@ -115,7 +115,7 @@ func TestDiskFull(t *testing.T) {
 	for _, jobs := range []string{"-j1", "-j4"} {
 		out := filepath.Join(small, "out")
 		code, _, stderr := btfgen("modules", jobs, "--base", base, "-o", out, modules)
-		m := regexp.MustCompile(`^btfgen: output: write .*/out/m\d+\.btf: no space left on device; ` +
+		m := regexp.MustCompile(`^btfgen: modules: \d+ of 200 modules in .*\nbtfgen: output: write .*/out/m\d+\.btf: no space left on device; ` +
 			`(\d+) of 200 modules are complete: free some space, then run the same command again\n$`).
 			FindStringSubmatch(stderr)
 		if code != 1 || m == nil {

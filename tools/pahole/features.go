@@ -50,4 +50,6 @@ func (c *choice) add(list string) (unknown []string) {
 func (c *choice) addDefault() { c.Set |= features.Default() }
 
 // supported is what --supported_btf_features prints.
-func supported() string { return features.All().String() + "," + features.Merging }
+func supported() string {
+	return features.All().Without(features.SkipUnencodable).String() + "," + features.Merging
+}
