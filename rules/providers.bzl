@@ -26,8 +26,8 @@ features. None, the default, if they are unknown.""",
         "objects": """depset of File: a BTF object for each group of ELF objects (see `grain` of
 `btf_objects`) and for each archive.""",
         "parts": """depset of struct, or None, the default: for each of `roots`, `root` (File) and
-`files` (tuple of string, the paths of its ELF objects). If several parts have the same files, a link takes
-one of them.""",
+`files` (tuple of string, the paths of its ELF objects). If several parts have the same files, a
+link takes one of them.""",
         "root": """File or None: all of `objects`, merged, if only this target has them. None, the
 default, if `objects` come from a graph of targets, because other targets may share parts of that
 graph.""",

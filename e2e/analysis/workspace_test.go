@@ -39,10 +39,11 @@ btf_objects(
 )
 `
 
-	// Twenty libraries in each layer depend on three of the layer below.
+	// Twenty libraries in each layer depend on three of the layer below. Each has three sources.
 	layers = `[cc_library(
     name = "l%%d" %% i,
-    srcs = ["l%%d.c" %% i],
+    srcs = ["l%%d_%%d.c" %% (i, k) for k in range(3)],
+    hdrs = ["l%%d.h" %% i],
     deps = [":l%%d" %% (i // 20 * 20 - 20 + (i + k * k) %% 20) for k in range(3) if i >= 20],
 ) for i in range(%[1]d)]
 

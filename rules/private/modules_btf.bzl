@@ -259,8 +259,8 @@ same, byte for byte, for any grain. If empty, the value of the flag
         "modules": attr.label_list(
             doc = """The linked modules: `.ko` files with DWARF; directories of them; or
 archives of them (`.tar`, `.tar.gz`, `.tgz`, `.tar.xz`, `.tar.zst`, `.deb`, `.rpm`), in which
-modules may be compressed. Modules must have different names (where `-` is the same as `_`), and so must
-directories and archives.""",
+modules may be compressed. Modules must have different names (where `-` is the same as `_`), and so
+must directories and archives.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
