@@ -151,6 +151,8 @@ def _followed(elves, beside):
     belong to no object's name.
     """
     dwos = beside.dwos
+    if not dwos and not beside.members:
+        return []
     if dwos and not [elf for elf in elves if elf.extension != "o"]:
         stems = {_stem(elf): None for elf in elves}
         dwos = [dwo for stem in stems for dwo in beside.by_stem.get(stem, [])] + beside.joined
