@@ -35,11 +35,12 @@ def convert_all(ctx, elves, prefix, conversion):
         Paths of files in the package are relative to the package.
     """
     package = paths.join(ctx.label.workspace_root, ctx.label.package)
-    conversion = with_debug_files(conversion, beside_objects(conversion.beside, elves))
+    if conversion.beside.dwos:
+        conversion = with_debug_files(conversion, beside_objects(conversion.beside, elves))
     by_path = laid_out(ctx, elves, package + "/" if package else "")
     objects = {}
     for path, group in groups_of(by_path, grain_of(ctx.attr)).items():
-        objects[path] = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))
+        objects[path] = ctx.actions.declare_file(prefix + "/" + path + ".btfo")
         btf_gen(ctx, group, objects[path], conversion)
     return objects
 

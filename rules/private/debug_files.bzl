@@ -117,6 +117,8 @@ def debug_inputs(elves, beside):
         list of File.
     """
     dwos = beside.dwos
+    if not dwos and not beside.members:
+        return beside.others
     if dwos and not [elf for elf in elves if elf.extension != "o"]:
         stems = {_stem(elf): None for elf in elves}
         dwos = [dwo for stem in stems for dwo in beside.by_stem.get(stem, [])] + beside.joined

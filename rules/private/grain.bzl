@@ -57,12 +57,13 @@ def groups_of(elves, grain, extensions = ["o"]):
     groups = {}
     directories = {}
     depth = 0
+    few = len(elves) < grain.few  # as most libraries: all are grouped with those of the root
     for path, elf in elves.items():
         if grain.most == 1 or elf.is_directory or elf.extension not in extensions:
             groups[path] = [elf]
             continue
-        directories.setdefault(paths.dirname(path), {})[path] = elf
-        depth = max(depth, path.count("/"))
+        directories.setdefault("" if few else paths.dirname(path), {})[path] = elf
+        depth = max(depth, 0 if few else path.count("/"))
 
     # The deepest directories come first. The files of a directory with few files are grouped with
     # those of its parent.

@@ -82,10 +82,11 @@ def laid_out(ctx, files, directory = ""):
         by_path.setdefault(path, []).append(file)
     found = {}
     for path, same in by_path.items():
-        own = same
-        if len(same) > 1:
-            own = [file for file in same if file.is_source]
-            own = own or [file for file in same if file.root.path == ctx.bin_dir.path]
+        if len(same) == 1:
+            put(found, path, same[0])
+            continue
+        own = [file for file in same if file.is_source]
+        own = own or [file for file in same if file.root.path == ctx.bin_dir.path]
         for file in same:
             # bazel-out/CONFIGURATION/bin
             put(found, path if file in own else path + "@" + file.root.path.split("/")[-2], file)
@@ -102,6 +103,8 @@ def buckets_of(things, most):
     Returns:
         dict from the name of a bucket, such as "3of8", to its part of things.
     """
+    if len(things) <= most:
+        return {"0of1": things}
     count = 1
     for _ in range(32):
         if count * most >= len(things):
