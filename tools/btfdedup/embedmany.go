@@ -22,11 +22,11 @@ func isDirectory(path string) bool {
 // runMany embeds the BTF in the directory of --btf in many modules, and in their kernel.
 func (r *embedRun) runMany(env *cli.Env, args []string) error {
 	files, err := batch.Find(env, args, batch.Options{Order: r.order})
-	defer files.Close()
-	if err == nil {
-		err = r.checkDirs(env, &files)
-	}
 	if err != nil {
+		return err
+	}
+	defer files.Close()
+	if err := r.checkDirs(env, &files); err != nil {
 		return err
 	}
 	run := report.Start(env, files.Paths())

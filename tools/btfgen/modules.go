@@ -101,10 +101,11 @@ func (m *modules) make(env *cli.Env, args []string) error {
 		return err
 	}
 	files, err := batch.Find(env, args, batch.Options{Order: m.order, DWARF: true})
+	if err != nil {
+		return err
+	}
 	defer files.Close()
 	switch {
-	case err != nil:
-		return err
 	case files.Kernel == nil && len(env.Bases) == 0:
 		for _, path := range files.Paths() { // one that is missing may be the kernel
 			if _, err := os.Stat(path); err != nil {

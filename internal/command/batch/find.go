@@ -45,9 +45,14 @@ type Options struct {
 
 // Find returns the files that the arguments name: modules, directories and archives with modules,
 // and a kernel. No two modules may have the same name. The module with the BTF of vmlinux is
-// skipped with a warning. Call Close even after an error.
+// skipped with a warning. Without an error, Close must be called.
 func Find(env *cli.Env, args []string, o Options) (found Files, err error) {
 	args, found.Close, err = unpackArchives(env, args)
+	defer func() {
+		if err != nil {
+			found.Close()
+		}
+	}()
 	if err != nil {
 		return found, err
 	}

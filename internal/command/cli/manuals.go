@@ -27,7 +27,7 @@ func init() {
 // Rule: man pages, shell completion. Source: cobra bash_completionsV2.go, doc/man_docs.go.
 func writeManuals(root *cobra.Command, prefix string) error {
 	root.DisableAutoGenTag = true
-	header := &doc.GenManHeader{Section: "1", Source: "rules_btf " + version.Number(),
+	header := &doc.GenManHeader{Section: "1", Source: "rules_btf " + version.Line(),
 		Manual: "rules_btf"}
 	name := root.Name()
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 
 // CheckApart is for verbs that convert and link in one run. It returns a usage error if the choice
 // of variables is inconsistent, or contradicts the features. If apart is set, extraFlag was given:
-// the variables that aren't per-CPU get BTF of their own.
+// the variables that aren't per-CPU get separate BTF.
 func CheckApart(which link.Which, apart bool, set features.Set, extraFlag string) error {
 	var err error
 	switch {

@@ -14,12 +14,9 @@ const development = "development"
 // because what Bazel builds depends only on the sources; a release's Git tag identifies its commit.
 var released = development
 
-// Number is the version of the program: the one that Bazel set, or otherwise the one that the Go
-// command recorded (from "go install …@VERSION", or from git). Only statistics may depend on it.
-func Number() string { return versions().version }
-
-// Line returns what --version prints after the program's name: the version and, if the Go command
-// built the program in a Git checkout, the commit.
+// Line returns what --version prints after the program's name: the version that Bazel set, or
+// otherwise the one that the Go command recorded (from "go install …@VERSION", or from git) and, in a
+// Git checkout, the commit.
 func Line() string {
 	v := versions()
 	if v.commit == "" {
