@@ -20,12 +20,12 @@ func steps(t *testing.T, workflow string) map[string]string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(example("ci"), ".github/workflows", workflow)))
 	found := map[string]string{}
-	step := regexp.MustCompile(`(?m)^      - name: (.*)\n(?:        .*\n)*?        run: \|\n` +
-		`((?:          .*\n)+)`)
+	step := regexp.MustCompile(`(?m)^      - name: (.*)\n(?:        .*\n)*?        run: (?:\|\n)?` +
+		`(.*\n(?:          .*\n)*)`)
 	for _, m := range step.FindAllStringSubmatch(text, -1) {
 		found[m[1]] = strings.ReplaceAll(m[2], "\n          ", "\n")
 	}
-	if runs := strings.Count(text, "run: |"); runs != len(found) || runs == 0 {
+	if runs := strings.Count(text, " run: "); runs != len(found) || runs == 0 {
 		t.Fatalf("%s: only %d of %d steps were parsed", workflow, len(found), runs)
 	}
 	return found
