@@ -73,20 +73,31 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	linked, err := Object(o, opt)
+	opt.setDefaults()
+	r, _, err := opt.resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	linked, err := opt.finish(r, nil, orderOf(o))
 	if err != nil {
 		return nil, err
 	}
 	return linked.Result, nil
 }
 
-// Object is Link for a single object. Its result also says which unit holds which type.
+// Object is Link for a single object. Its result also says which unit holds which type, which takes
+// more memory.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	opt.setDefaults()
-	r, err := opt.resolve(o)
+	r, u, err := opt.resolve(o)
 	if err != nil {
 		return nil, err
 	}
+	return opt.finish(r, u, orderOf(o))
+}
+
+// finish runs the stages after those of resolve. The result has u, which may be nil.
+func (opt *Options) finish(r *resolution, u *units, order binary.ByteOrder) (*Linked, error) {
 	t, x := r.types, r.index
 	opt.Step("choose functions and variables")
 	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
@@ -99,14 +110,14 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
 	}
 	opt.Step("write types")
-	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs,
+	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
 	if err != nil {
 		return nil, err
 	}
 	result.BTF = w.BTF
-	return &Linked{result, *r, d, w}, nil
+	return &Linked{result, u, t, d, w}, nil
 }
 
 func (opt *Options) setDefaults() {
@@ -127,63 +138,69 @@ func orderOf(o *object.Object) binary.ByteOrder {
 
 // resolution is the result of the first stages, up to the types that the shapes become.
 type resolution struct {
-	types  *resolve.Types
-	index  *symbols.Index
-	copied []bool     // by unit: it is the base of an input that is split BTF; nil if no unit is one
-	ids    []types.ID // by node of the object: the node in types; nil if they are equal
-	loss   string     // Result.Loss
+	types *resolve.Types
+	index *symbols.Index
+	loss  string // Result.Loss
 }
 
-func (opt *Options) resolve(o *object.Object) (*resolution, error) {
+// units says which types the object's units hold.
+type units struct {
+	*resolve.Units
+	copied []bool     // by unit: it is the base of an input that is split BTF; nil if no unit is one
+	ids    []types.ID // by node of the object: the node in types; nil if they are equal
+}
+
+func (opt *Options) resolve(o *object.Object) (*resolution, *units, error) {
 	if err := opt.checkTarget(o.Target, orderOf(o)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opt.Step("select units")
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := o.Units
 	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
 		all = without(o.Graph, all, isGlobal)
 		opt.withoutGlobals()
 	}
-	r := &resolution{}
-	units, copied, copies := resolve.Copies(o.Graph, all, opt.Base)
-	s, x, err := selectUnits(o, units, *opt)
+	r, u := &resolution{}, &units{}
+	rest, copied, copies := resolve.Copies(o.Graph, all, opt.Base)
+	s, x, err := selectUnits(o, rest, *opt)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if u, found := findUnsound(o, s, opt); found {
-		c, err := makeSound(o, all, u)
+	if what, found := findUnsound(o, s, opt); found {
+		c, err := makeSound(o, all, what)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		r.ids, r.loss = c.ids, c.loss
-		units, copied, copies = resolve.Copies(c.Graph, c.Units, opt.Base)
-		if s, x, err = selectUnits(c.Object, units, *opt); err != nil {
-			return nil, err
+		u.ids, r.loss = c.ids, c.loss
+		rest, copied, copies = resolve.Copies(c.Graph, c.Units, opt.Base)
+		if s, x, err = selectUnits(c.Object, rest, *opt); err != nil {
+			return nil, nil, err
 		}
 	}
 	opt.Step("resolve conflicts")
-	r.types, r.index, r.copied = resolve.Resolve(s, opt.Base, copies, opt.Jobs), x, copied
-	return r, nil
+	r.index, u.copied = x, copied
+	r.types, u.Units = resolve.Resolve(s, opt.Base, copies, opt.Jobs)
+	return r, u, nil
 }
 
 // id returns the node in the resolved types for a node of the object.
-func (r *resolution) id(node types.ID) types.ID {
-	if r.ids == nil {
+func (u *units) id(node types.ID) types.ID {
+	if u.ids == nil {
 		return node
 	}
-	return r.ids[node]
+	return u.ids[node]
 }
 
 // selectUnits checks the object, surveys its units, as far as they are in the list units, and the
 // symbols, and drops the units that are not linked.
-func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Survey,
+func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.WithUsers,
 	*symbols.Index, error) {
 	strs := &o.Graph.Strs
 	symbols.AddBases(strs, opt.Facts, opt.Jobs)
-	var s *survey.Survey
+	var s *survey.WithUsers
 	var x *symbols.Index
 	var endless error
 	parallel.All(opt.Jobs,
@@ -193,7 +210,7 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Su
 	if endless != nil {
 		return nil, nil, endless
 	}
-	x.Select(s, opt.Facts)
+	x.Select(s.Survey, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
 		return nil, nil, fmt.Errorf("according to its symbols, the linked file has none of the %d "+
 			"compilation units: the facts belong to another file (use the facts of the file that these "+
@@ -211,7 +228,8 @@ func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w,
 // Linked is a Result that also knows which unit holds which type.
 type Linked struct {
 	*Result
-	resolution
+	*units
+	types   *resolve.Types
 	decided *decide.Decisions
 	written *write.Written
 }
@@ -223,7 +241,7 @@ func (l *Linked) ID(u int, node types.ID) uint32 {
 	node = l.id(node)
 	k := l.types.Of(node)
 	if !l.types.Fixed(node) {
-		k = l.types.In(u, node)
+		k = l.In(u, node)
 	}
 	if kind := l.types.Node(k).Kind; kind == types.KindFunc || kind == types.KindVar {
 		return l.written.MadeID(l.decided.Encoded(k))
@@ -246,7 +264,7 @@ func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 			if !survey.Named(&all.Nodes[node]) {
 				continue
 			}
-			id := l.written.ID(all.In(u, node))
+			id := l.written.ID(l.In(u, node))
 			if want(id) && !slices.Contains(holders[id][max(0, len(holders[id])-1):], u) {
 				holders[id] = append(holders[id], u)
 			}

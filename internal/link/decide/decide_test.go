@@ -33,8 +33,8 @@ func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	symbols.AddBases(&b.Graph.Strs, f, 2)
 	s := b.Survey()
 	x := symbols.New(&b.Graph.Strs, f)
-	x.Select(s, f)
-	t := resolve.Resolve(s, below, nil, 1)
+	x.Select(s.Survey, f)
+	t, _ := resolve.Resolve(s, below, nil, 1)
 	d, err := decide.Decide(t, x, f, set, false, 2)
 	return &decision{t, d}, err
 }

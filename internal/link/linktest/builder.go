@@ -40,7 +40,7 @@ func (b *Builder) Hold(id types.ID) types.ID {
 }
 
 // Survey returns the survey of the units.
-func (b *Builder) Survey() *survey.Survey {
+func (b *Builder) Survey() *survey.WithUsers {
 	return survey.New(b.Graph, b.Units)
 }
 

@@ -9,17 +9,13 @@ import (
 )
 
 type resolver struct {
-	*survey.Survey
-	base   base.Base // nil: there is none
+	shapes
 	copies [][]types.ID
 	jobs   int
 
-	tags      []tag                   // by number in Survey.Tags
 	conflicts int                     // the number of conflicted tags
 	inBase    Found                   // of the definitions in tags
-	roles     []role                  // by node
 	anchors   []types.ID              // in the order of the graph
-	shapes    []types.Hash            // by node: the results of shape; nil until they are needed
 	first     map[types.Hash]types.ID // by shape: the result of unpinned
 	reachTags []bool                  // by node: types.Graph.Leads; nil until it is needed
 	slots     slots
@@ -28,6 +24,15 @@ type resolver struct {
 	common []types.ID // by tag: the definition that most units hold
 	users  users
 	view   *view
+}
+
+// shapes says which shapes vary, and what the others mean.
+type shapes struct {
+	*survey.Survey
+	Base  base.Base    // the base of the result, or nil if there is none
+	tags  []tag        // by number in Survey.Tags
+	roles []role       // by node
+	plain []types.Hash // by node: the result of PlainShape; nil if no stub is pinned
 }
 
 // tag has the definitions and declarations of one tag in the units and the base.
@@ -50,26 +55,24 @@ const (
 	stub               // a stub of a tag that varies
 )
 
-// shape returns the content hash that a node would have if every pinned stub in it were unpinned.
-func (r *resolver) shape(id types.ID) types.Hash {
-	if !r.Tags.AnyPinned() {
-		return r.Nodes[id].Hash
+// PlainShape returns the content hash that a node would have if every pinned stub in it were
+// unpinned: it ignores which definitions the tags mean.
+func (s *shapes) PlainShape(id types.ID) types.Hash {
+	if s.plain == nil {
+		return s.Nodes[id].Hash
 	}
-	if r.shapes == nil {
-		r.shapes = r.Graph.Unpinned()
-	}
-	return r.shapes[id]
+	return s.plain[id]
 }
 
 // unpinned returns a node that stands for all nodes with the same shape.
 func (r *resolver) unpinned(id types.ID) types.ID {
-	if !r.Tags.AnyPinned() {
+	if r.plain == nil {
 		return id
 	}
 	if r.first == nil {
 		r.first = map[types.Hash]types.ID{}
 	}
-	shape := r.shape(id)
+	shape := r.PlainShape(id)
 	first, ok := r.first[shape]
 	if !ok {
 		r.first[shape], first = id, id
@@ -91,7 +94,7 @@ func (r *resolver) findConflicts() {
 	for i := range r.tags {
 		t := &r.tags[i]
 		t.conflicted = t.conflicted || r.Tags.HasPinned(int32(i))
-		if r.base != nil {
+		if r.Base != nil {
 			r.lookUp(t, r.TagHash(int32(i)))
 		}
 		if t.conflicted {
@@ -104,12 +107,12 @@ func (r *resolver) findConflicts() {
 // the base's declaration never means a unit's definition.
 func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
-	t.definition, t.declaration, count = r.base.Tag(stub)
+	t.definition, t.declaration, count = r.Base.Tag(stub)
 	t.several = count > 2 || count == 2 && t.declaration == 0
 	found := uint32(0)
 	if t.def != 0 {
 		if t.definition != 0 {
-			found = r.base.Find(r.shape(t.def))
+			found = r.Base.Find(r.PlainShape(t.def))
 		}
 		r.inBase.count(t.definition != 0, found != 0)
 	}
@@ -124,7 +127,7 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 
 // findRoles finds the shapes that vary: it follows references backwards from conflicted tags.
 // Rule: varying shapes.
-func (r *resolver) findRoles() {
+func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
 	r.roles = make([]role, len(r.Nodes))
 	if r.conflicts == 0 {
 		return
@@ -152,7 +155,7 @@ func (r *resolver) findRoles() {
 	for len(work) > 0 {
 		id := work[len(work)-1]
 		work = work[:len(work)-1]
-		for u := range r.Users.Of(id) {
+		for u := range users.Of(id) {
 			if r.roles[u] != fixed {
 				continue
 			}

@@ -2,8 +2,10 @@ package resolve
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -14,7 +16,8 @@ import (
 func TestVariants(t *testing.T) {
 	p := linktest.New()
 	p.Int("int")
-	v := &variants{r: &resolver{Survey: p.Survey()}}
+	r := &resolver{shapes: shapes{Survey: p.Survey().Survey}}
+	v := &maker{variants: &variants{begin: len(r.Nodes)}, r: r}
 	colour := func(i int) types.Hash { return types.Hash{A: uint64(i % 700), B: uint64(i)} }
 	const n = 2*chunkSize + 10
 	var first *variant
@@ -51,7 +54,7 @@ func TestVarying(t *testing.T) {
 		p.Unit("", 1, [][]types.ID{{a, b}, {b}, {a}}[u%3]...)
 	}
 	for _, jobs := range []int{1, 3} {
-		r := &resolver{Survey: p.Survey(), jobs: jobs}
+		r := &resolver{shapes: shapes{Survey: p.Survey().Survey}, jobs: jobs}
 		r.roles = make([]role, len(r.Nodes))
 		r.roles[b] = anchor
 		r.Drop(units - 3)
@@ -84,7 +87,7 @@ func TestUnpinned(t *testing.T) {
 		}
 		outer = append(outer, p.Struct("outer", p.Ptr(stub)), p.Struct("other", p.Ptr(stub)))
 	}
-	r := &resolver{Survey: p.Survey()}
+	r := &resolver{shapes: shapes{Survey: p.Survey().Survey, plain: p.Graph.Unpinned()}}
 	if outer[0] == outer[2] || r.unpinned(outer[0]) != r.unpinned(outer[2]) {
 		t.Error("two nodes with the same shape")
 	}
@@ -114,6 +117,30 @@ func TestEnterOnce(t *testing.T) {
 	if n := r.r.view.round - before; n > int32(len(units)) {
 		t.Errorf("environments were entered %d times, want %d", n, len(units))
 	}
+}
+
+// TestFreed: without Units, the types don't keep the tables of the resolver, nor the survey's users.
+func TestFreed(t *testing.T) {
+	p := linktest.New()
+	one, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
+	outer := p.Struct("outer", p.Ptr(p.Stub("inner")))
+	p.Unit("", 2, one, outer)
+	p.Unit("", 1, other, outer)
+	s := p.Survey()
+	kept, u := Resolve(s, nil, nil, 1)
+	freed := make(chan string, 3)
+	runtime.AddCleanup(s, func(what string) { freed <- what }, "users")
+	runtime.AddCleanup(u.r, func(what string) { freed <- what }, "resolver")
+	runtime.AddCleanup(u.made, func(what string) { freed <- what }, "maker")
+	for n := range 3 {
+		runtime.GC()
+		select {
+		case <-freed:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d of 3 are freed", n)
+		}
+	}
+	runtime.KeepAlive(kept)
 }
 
 // TestSlots: there are at most about maxSlots slots, even if large anonymous shapes are used often.

@@ -12,20 +12,17 @@ import (
 // types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types says which type each shape becomes in each unit. It is immutable.
+// Types has the types that the shapes become. It is immutable.
 type Types struct {
-	*survey.Survey
-	// Base is the base of the result, or nil if there is none.
-	Base base.Base
+	shapes
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
 	Found     Found // zero without a base
 
-	r        *resolver
-	settled  *graph
-	variants *variants
-	held     map[types.Str][]Type // by name: the variants of functions and variables
-	attached []attachment
+	variants   *variants
+	held       map[types.Str][]Type // by name: the variants of functions and variables
+	candidates [][]Type             // by unit: the types of varying functions and variables, in order
+	attached   []attachment
 }
 
 // attachment is a varying declaration tag or section in one unit that holds it.
@@ -34,23 +31,34 @@ type attachment struct {
 	refs []Type // the types that its varying references mean, in order
 }
 
+// Units says which type each shape becomes in each unit. It is as large as all that Resolve has
+// found out, and only one thread at a time may use it.
+type Units struct {
+	r    *resolver
+	made *maker // nil if nothing varies
+}
+
 // Resolve runs the passes in the package comment. The parameter copies comes from Copies.
-func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
-	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
+func Resolve(s *survey.WithUsers, b base.Base, copies [][]types.ID, jobs int) (*Types, *Units) {
+	r := &resolver{shapes: shapes{Survey: s.Survey, Base: b}, copies: copies, jobs: jobs}
+	if s.Tags.AnyPinned() {
+		r.plain = s.Graph.Unpinned()
+	}
 	r.findConflicts()
-	r.findRoles()
-	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, Found: r.inBase, r: r}
-	t.variants = &variants{r: r, frozen: true}
+	r.findRoles(&s.Users)
+	t := &Types{shapes: r.shapes, Conflicts: r.conflicts, Found: r.inBase,
+		variants: &variants{begin: len(r.Nodes)}}
+	u := &Units{r: r}
 	if t.Conflicts > 0 {
 		r.findEnvironments()
 	}
 	if len(r.list) > 0 {
 		r.view = newView(len(r.tags), len(r.Nodes))
-		t.settled = r.settle()
-		t.variants, t.attached = r.makeVariants(t.settled)
+		u.made, t.candidates, t.attached = r.makeVariants(r.settle())
+		t.variants = u.made.variants
 	}
 	t.findHeld()
-	return t
+	return t, u
 }
 
 // findHeld lists the variants that units hold as functions and variables.
@@ -68,14 +76,14 @@ func (t *Types) findHeld() {
 func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
 
 // Fixed reports whether a shape is the same type in all units.
-func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
+func (s *shapes) Fixed(id types.ID) bool { return s.roles[id] == fixed }
 
 // Of returns the type of a fixed shape: itself or, for a stub, the tag's definition.
 // Rule: forward declarations: of a tag that isn't conflicted. Source: libbpf
 // btf_dedup_resolve_fwds.
-func (t *Types) Of(id types.ID) Type {
-	if t.Kinds[id] == types.KindStub {
-		if def := t.r.tags[t.Tags.Of(id)].def; def != 0 {
+func (s *shapes) Of(id types.ID) Type {
+	if s.Kinds[id] == types.KindStub {
+		if def := s.tags[s.Tags.Of(id)].def; def != 0 {
 			return Type(def)
 		}
 	}
@@ -104,9 +112,6 @@ func (t *Types) Content(k Type) types.Hash {
 	return t.Nodes[k].Hash
 }
 
-// PlainShape returns a hash of a shape without pins: it ignores which definitions its tags mean.
-func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
-
 // BaseID returns the id that a type has in the base, or 0 if it is not in the base.
 func (t *Types) BaseID(k Type) uint32 {
 	switch v := t.variants.at(k); {
@@ -115,7 +120,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	case v != nil:
 		return v.based
 	}
-	return t.r.fixedBaseID(types.ID(k))
+	return t.fixedBaseID(types.ID(k))
 }
 
 // Variants calls yield with each variant, and with whether a unit holds it directly (root).
@@ -139,7 +144,7 @@ func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 // Next returns the type that the next reference means. The parameter id is the node to which the
 // shape refers there. Calls for references to void may be omitted.
 func (w *Refs) Next(id types.ID) Type {
-	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
+	if len(w.varying) == 0 || w.t.Fixed(id) {
 		return w.t.Of(id)
 	}
 	k := w.varying[0]
@@ -162,11 +167,28 @@ func (t *Types) VaryingRefs(k Type) []Type {
 }
 
 // In returns the type that a shape resolves to in a unit that holds the shape.
-func (t *Types) In(unit int, id types.ID) Type {
-	if t.r.roles[id] == fixed {
+func (u *Units) In(unit int, id types.ID) Type {
+	if u.r.Fixed(id) {
 		return Type(id)
 	}
-	return t.variants.in(t.settled.enter(t.r.of[unit]), id)
+	return u.made.in(u.made.g.enter(u.r.of[unit]), id)
+}
+
+// Candidates returns the functions and variables of a linked unit, with their types in the unit.
+func (t *Types) Candidates(unit int) iter.Seq2[types.ID, Type] {
+	return func(yield func(types.ID, Type) bool) {
+		varying := 0
+		for _, id := range t.CandidatesOf(unit) {
+			k := Type(id)
+			if !t.Fixed(id) {
+				k = t.candidates[unit][varying]
+				varying++
+			}
+			if !yield(id, k) {
+				return
+			}
+		}
+	}
 }
 
 // Attached returns the declaration tags or the sections that units hold, and the references of
@@ -208,7 +230,7 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 	varies := false
 	for c := range list.Of(name) {
 		switch weight := t.Weight[c.Node]; {
-		case t.r.roles[c.Node] != fixed:
+		case !t.Fixed(c.Node):
 			varies = true
 		case weight != 0:
 			linked := t.LinkedWeight != nil && t.LinkedWeight[c.Node] != 0

@@ -24,12 +24,17 @@ type Survey struct {
 	Sections  []types.ID // the DATASEC nodes
 	DeclTags  []types.ID // the DECL_TAG nodes
 	Tags      Tags
+
+	Held
+}
+
+// WithUsers is a survey with a list that only the stages up to package resolve need.
+type WithUsers struct {
+	*Survey
 	// Users lists, for each shape that leads to a stub, the types that refer to it, once for each
 	// reference. Only shapes that lead to a stub can resolve to several types. Functions, variables,
 	// sections and declaration tags are not listed.
 	Users Lists[types.ID, types.ID]
-
-	Held
 }
 
 // Candidates are FUNC or VAR nodes by name.
@@ -56,15 +61,15 @@ type Held struct {
 }
 
 // New returns a survey of units that share the graph g. From now on, g must not get new nodes.
-func New(g *types.Graph, units []object.Unit) *Survey {
-	s := &Survey{Graph: g, Nodes: g.Nodes, Units: units}
+func New(g *types.Graph, units []object.Unit) *WithUsers {
+	s := &WithUsers{Survey: &Survey{Graph: g, Nodes: g.Nodes, Units: units}}
 	s.listShapes()
 	s.countHolders()
 	return s
 }
 
 // listShapes lists the shapes by kind, name, tag and reference.
-func (s *Survey) listShapes() {
+func (s *WithUsers) listShapes() {
 	n := len(s.Nodes)
 	strs := s.Graph.Strs.Len()
 	s.Kinds = make([]types.Kind, n)
@@ -103,7 +108,7 @@ func (s *Survey) listShapes() {
 }
 
 // listReferences adds a shape to the users of the shapes that lead to a stub.
-func (s *Survey) listReferences(id types.ID, leads []bool) {
+func (s *WithUsers) listReferences(id types.ID, leads []bool) {
 	n := &s.Nodes[id]
 	if leads[n.Ref] {
 		leads[id] = true
