@@ -48,9 +48,9 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	if err != nil {
 		return nil, err
 	}
-	t := r.types
+	t := r.types.Types
 	opt.Step("choose functions")
-	d, inlined := decide.DecideInlined(t, functions.Find, opt.Jobs)
+	d, inlined := decide.DecideInlined(r.types, functions.Find, opt.Jobs)
 	opt.Step("write types, sort locations")
 	var w *write.Written
 	var locations *locsec.Locations

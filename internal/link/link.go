@@ -98,17 +98,14 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 
 // finish runs the stages after those of resolve. The result has u, which may be nil.
 func (opt *Options) finish(r *resolution, u *units, order binary.ByteOrder) (*Linked, error) {
-	t, x := r.types, r.index
 	opt.Step("choose functions and variables")
-	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
+	d, err := decide.Decide(r.types, r.index, opt.Facts, opt.Features, opt.Variables == Extra,
+		opt.Jobs)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Skipped: d.Skipped, Conflicts: t.Conflicts, Loss: r.loss}
-	result.LeftOut, result.Absent = x.LeftOut(t.Survey)
-	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
-		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
-	}
+	r.result.Skipped = d.Skipped
+	t, result := r.types.Types, r.result
 	opt.Step("write types")
 	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
@@ -138,14 +135,15 @@ func orderOf(o *object.Object) binary.ByteOrder {
 
 // resolution is the result of the first stages, up to the types that the shapes become.
 type resolution struct {
-	types *resolve.Types
-	index *symbols.Index
-	loss  string // Result.Loss
+	types  *resolve.Candidates
+	index  *symbols.Index
+	result *Result // as far as it is known
 }
 
 // units says which types the object's units hold.
 type units struct {
 	*resolve.Units
+	held   *survey.Held
 	copied []bool     // by unit: it is the base of an input that is split BTF; nil if no unit is one
 	ids    []types.ID // by node of the object: the node in types; nil if they are equal
 }
@@ -163,7 +161,7 @@ func (opt *Options) resolve(o *object.Object) (*resolution, *units, error) {
 		all = without(o.Graph, all, isGlobal)
 		opt.withoutGlobals()
 	}
-	r, u := &resolution{}, &units{}
+	r, u := &resolution{result: &Result{}}, &units{}
 	rest, copied, copies := resolve.Copies(o.Graph, all, opt.Base)
 	s, x, err := selectUnits(o, rest, *opt)
 	if err != nil {
@@ -174,15 +172,20 @@ func (opt *Options) resolve(o *object.Object) (*resolution, *units, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		u.ids, r.loss = c.ids, c.loss
+		u.ids, r.result.Loss = c.ids, c.loss
 		rest, copied, copies = resolve.Copies(c.Graph, c.Units, opt.Base)
 		if s, x, err = selectUnits(c.Object, rest, *opt); err != nil {
 			return nil, nil, err
 		}
 	}
 	opt.Step("resolve conflicts")
-	r.index, u.copied = x, copied
+	r.result.LeftOut, r.result.Absent = x.LeftOut(s)
+	r.index, u.held, u.copied = x, s.Held, copied
 	r.types, u.Units = resolve.Resolve(s, opt.Base, copies, opt.Jobs)
+	r.result.Conflicts = r.types.Conflicts
+	if !slices.ContainsFunc(rest, func(u object.Unit) bool { return u.FromBTF }) {
+		r.result.Doubt = r.types.Found.Doubt() // linked BTF has only types that its base lacks
+	}
 	return r, u, nil
 }
 
@@ -196,11 +199,11 @@ func (u *units) id(node types.ID) types.ID {
 
 // selectUnits checks the object, surveys its units, as far as they are in the list units, and the
 // symbols, and drops the units that are not linked.
-func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.WithUsers,
+func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Survey,
 	*symbols.Index, error) {
 	strs := &o.Graph.Strs
 	symbols.AddBases(strs, opt.Facts, opt.Jobs)
-	var s *survey.WithUsers
+	var s *survey.Survey
 	var x *symbols.Index
 	var endless error
 	parallel.All(opt.Jobs,
@@ -210,7 +213,7 @@ func selectUnits(o *object.Object, units []object.Unit, opt Options) (*survey.Wi
 	if endless != nil {
 		return nil, nil, endless
 	}
-	x.Select(s.Survey, opt.Facts)
+	x.Select(s, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
 		return nil, nil, fmt.Errorf("according to its symbols, the linked file has none of the %d "+
 			"compilation units: the facts belong to another file (use the facts of the file that these "+
@@ -254,14 +257,14 @@ func (l *Linked) ID(u int, node types.ID) uint32 {
 // of tags, and only ids for which want returns true. A unit that only declares a tag doesn't hold
 // it.
 func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
-	all := l.types
+	all := l.held
 	holders := map[uint32][]int{}
 	for u := range all.Units {
 		if !all.Selected[u] {
 			continue
 		}
 		for _, node := range all.Units[u].Items {
-			if !survey.Named(&all.Nodes[node]) {
+			if !survey.Named(&l.types.Nodes[node]) {
 				continue
 			}
 			id := l.written.ID(l.In(u, node))

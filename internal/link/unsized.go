@@ -31,7 +31,7 @@ import (
 
 // unsized says what has no size among the shapes of a survey.
 type unsized struct {
-	*survey.WithUsers
+	*survey.Survey
 	base    base.Base
 	tags    map[types.ID]bool // the stubs of tags that nothing defines
 	misfits map[member]bool   // members that are too large for their struct
@@ -46,7 +46,7 @@ type member struct {
 // findUnsized returns what has no size, or nil if everything has a size.
 // Rule: types without a size, used by value: which. Source: kernel btf_struct_resolve,
 // btf_array_resolve, btf_func_proto_check.
-func findUnsized(s *survey.WithUsers, b base.Base) *unsized {
+func findUnsized(s *survey.Survey, b base.Base) *unsized {
 	u := &unsized{s, b, map[types.ID]bool{}, map[member]bool{}}
 	sizes := make([]uint64, len(s.Tags.List)) // by tag: the size of the smallest definition + 1
 	for _, id := range s.Tags.Nodes {
@@ -154,7 +154,7 @@ func place(n *types.Node, e *types.Elem) (at, bits uint64) {
 // size. Only a link with facts asks: other results may be linked again, with units that define what
 // these units declare. BTF that was linked before stays as it is, unless other units are linked
 // with it.
-func findUnsound(o *object.Object, s *survey.WithUsers, opt *Options) (u *unsized, found bool) {
+func findUnsound(o *object.Object, s *survey.Survey, opt *Options) (u *unsized, found bool) {
 	fresh := func(u object.Unit) bool { return !u.FromBTF }
 	if opt.Facts == nil || !slices.ContainsFunc(s.Units, fresh) {
 		return nil, false

@@ -51,7 +51,7 @@ func (d *decider) findPlaces(parts []part, c *clones) *places {
 			if !d.Selected[u] {
 				continue
 			}
-			for id, k := range d.Candidates(u) {
+			for id, k := range d.In(u) {
 				if nodes[id] {
 					found[i] = append(found[i], inUnit{u, id, k})
 				}

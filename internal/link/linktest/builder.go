@@ -40,7 +40,7 @@ func (b *Builder) Hold(id types.ID) types.ID {
 }
 
 // Survey returns the survey of the units.
-func (b *Builder) Survey() *survey.WithUsers {
+func (b *Builder) Survey() *survey.Survey {
 	return survey.New(b.Graph, b.Units)
 }
 

@@ -3,18 +3,16 @@ package resolve
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 type resolver struct {
-	shapes
+	*Types // without variants
+	*survey.Held
 	copies [][]types.ID
 	jobs   int
 
-	conflicts int                     // the number of conflicted tags
-	inBase    Found                   // of the definitions in tags
 	anchors   []types.ID              // in the order of the graph
 	first     map[types.Hash]types.ID // by shape: the result of unpinned
 	reachTags []bool                  // by node: types.Graph.Leads; nil until it is needed
@@ -24,15 +22,6 @@ type resolver struct {
 	common []types.ID // by tag: the definition that most units hold
 	users  users
 	view   *view
-}
-
-// shapes says which shapes vary, and what the others mean.
-type shapes struct {
-	*survey.Survey
-	Base  base.Base    // the base of the result, or nil if there is none
-	tags  []tag        // by number in Survey.Tags
-	roles []role       // by node
-	plain []types.Hash // by node: the result of PlainShape; nil if no stub is pinned
 }
 
 // tag has the definitions and declarations of one tag in the units and the base.
@@ -54,15 +43,6 @@ const (
 	anchor             // a definition, a typedef, or a large anonymous shape: one type per unit
 	stub               // a stub of a tag that varies
 )
-
-// PlainShape returns the content hash that a node would have if every pinned stub in it were
-// unpinned: it ignores which definitions the tags mean.
-func (s *shapes) PlainShape(id types.ID) types.Hash {
-	if s.plain == nil {
-		return s.Nodes[id].Hash
-	}
-	return s.plain[id]
-}
 
 // unpinned returns a node that stands for all nodes with the same shape.
 func (r *resolver) unpinned(id types.ID) types.ID {
@@ -98,7 +78,7 @@ func (r *resolver) findConflicts() {
 			r.lookUp(t, r.TagHash(int32(i)))
 		}
 		if t.conflicted {
-			r.conflicts++
+			r.Conflicts++
 		}
 	}
 }
@@ -114,7 +94,7 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 		if t.definition != 0 {
 			found = r.Base.Find(r.PlainShape(t.def))
 		}
-		r.inBase.count(t.definition != 0, found != 0)
+		r.Found.count(t.definition != 0, found != 0)
 	}
 	switch {
 	case t.conflicted:
@@ -129,7 +109,7 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 // Rule: varying shapes.
 func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
 	r.roles = make([]role, len(r.Nodes))
-	if r.conflicts == 0 {
+	if r.Conflicts == 0 {
 		return
 	}
 	var work, varying []types.ID // varying has no stubs

@@ -13,12 +13,13 @@ import (
 type resolved struct {
 	*Types
 	*Units
+	held *Candidates
 }
 
 // resolveUnits resolves the types of a builder's units.
 func resolveUnits(p *linktest.Builder, b base.Base) resolved {
 	t, u := Resolve(p.Survey(), b, nil, 1)
-	return resolved{t, u}
+	return resolved{t.Types, u, t}
 }
 
 // pointee returns what the first member of struct k, a pointer, points to.

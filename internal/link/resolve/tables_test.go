@@ -11,12 +11,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
+func newResolver(p *linktest.Builder) *resolver {
+	s := p.Survey()
+	return &resolver{Types: &Types{Shapes: s.Shapes}, Held: s.Held}
+}
+
 // TestVariants adds more variants than a chunk has room for, with colours that differ only in
 // their second half, and finds them again.
 func TestVariants(t *testing.T) {
 	p := linktest.New()
 	p.Int("int")
-	r := &resolver{shapes: shapes{Survey: p.Survey().Survey}}
+	r := newResolver(p)
 	v := &maker{variants: &variants{begin: len(r.Nodes)}, r: r}
 	colour := func(i int) types.Hash { return types.Hash{A: uint64(i % 700), B: uint64(i)} }
 	const n = 2*chunkSize + 10
@@ -54,10 +59,11 @@ func TestVarying(t *testing.T) {
 		p.Unit("", 1, [][]types.ID{{a, b}, {b}, {a}}[u%3]...)
 	}
 	for _, jobs := range []int{1, 3} {
-		r := &resolver{shapes: shapes{Survey: p.Survey().Survey}, jobs: jobs}
+		r := newResolver(p)
+		r.jobs = jobs
 		r.roles = make([]role, len(r.Nodes))
 		r.roles[b] = anchor
-		r.Drop(units - 3)
+		r.Selected[units-3] = false
 		next := 0
 		r.varying(func(u int, varying []types.ID) {
 			var want []types.ID
@@ -87,7 +93,8 @@ func TestUnpinned(t *testing.T) {
 		}
 		outer = append(outer, p.Struct("outer", p.Ptr(stub)), p.Struct("other", p.Ptr(stub)))
 	}
-	r := &resolver{shapes: shapes{Survey: p.Survey().Survey, plain: p.Graph.Unpinned()}}
+	r := newResolver(p)
+	r.plain = p.Graph.Unpinned()
 	if outer[0] == outer[2] || r.unpinned(outer[0]) != r.unpinned(outer[2]) {
 		t.Error("two nodes with the same shape")
 	}
@@ -119,7 +126,7 @@ func TestEnterOnce(t *testing.T) {
 	}
 }
 
-// TestFreed: without Units, the types don't keep the tables of the resolver, nor the survey's users.
+// TestFreed: without Units, the types keep neither the resolver's tables nor the survey's users.
 func TestFreed(t *testing.T) {
 	p := linktest.New()
 	one, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
@@ -166,7 +173,7 @@ func TestSlots(t *testing.T) {
 	if n := len(r.r.slots.all); n > maxSlots {
 		t.Errorf("%d slots, want at most %d", n, maxSlots)
 	}
-	if held := r.Holders(types.KindFunc, p.Str("f"), nil); len(held) != 1 || held[0].Weight != 1 {
+	if held := r.held.Holders(types.KindFunc, p.Str("f"), nil); len(held) != 1 || held[0].Weight != 1 {
 		t.Errorf("the function is held as %+v", held)
 	}
 }

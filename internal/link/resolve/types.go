@@ -12,14 +12,23 @@ import (
 // types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types has the types that the shapes become. It is immutable.
+// Types has the types that the shapes become. Nothing changes it after Resolve.
 type Types struct {
-	shapes
-	// Conflicts is how many tags have several definitions.
-	Conflicts int
-	Found     Found // zero without a base
+	*survey.Shapes
+	Base      base.Base // the base of the result, or nil if there is none
+	Conflicts int       // how many tags have several definitions
+	Found     Found     // zero without a base
 
-	variants   *variants
+	tags     []tag        // by number in Survey.Tags
+	roles    []role       // by node
+	plain    []types.Hash // by node: the result of PlainShape; nil if no stub is pinned
+	variants variants
+}
+
+// Candidates has the types, and which functions and variables units hold.
+type Candidates struct {
+	*Types
+	*survey.Held
 	held       map[types.Str][]Type // by name: the variants of functions and variables
 	candidates [][]Type             // by unit: the types of varying functions and variables, in order
 	attached   []attachment
@@ -39,30 +48,28 @@ type Units struct {
 }
 
 // Resolve runs the passes in the package comment. The parameter copies comes from Copies.
-func Resolve(s *survey.WithUsers, b base.Base, copies [][]types.ID, jobs int) (*Types, *Units) {
-	r := &resolver{shapes: shapes{Survey: s.Survey, Base: b}, copies: copies, jobs: jobs}
+func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) (*Candidates, *Units) {
+	r := &resolver{Types: &Types{Shapes: s.Shapes, Base: b, variants: variants{begin: len(s.Nodes)}},
+		Held: s.Held, copies: copies, jobs: jobs}
 	if s.Tags.AnyPinned() {
 		r.plain = s.Graph.Unpinned()
 	}
 	r.findConflicts()
 	r.findRoles(&s.Users)
-	t := &Types{shapes: r.shapes, Conflicts: r.conflicts, Found: r.inBase,
-		variants: &variants{begin: len(r.Nodes)}}
-	u := &Units{r: r}
-	if t.Conflicts > 0 {
+	c, u := &Candidates{Types: r.Types, Held: s.Held}, &Units{r: r}
+	if r.Conflicts > 0 {
 		r.findEnvironments()
 	}
 	if len(r.list) > 0 {
 		r.view = newView(len(r.tags), len(r.Nodes))
-		u.made, t.candidates, t.attached = r.makeVariants(r.settle())
-		t.variants = u.made.variants
+		u.made = r.makeVariants(c, r.settle())
 	}
-	t.findHeld()
-	return t, u
+	c.findHeld()
+	return c, u
 }
 
 // findHeld lists the variants that units hold as functions and variables.
-func (t *Types) findHeld() {
+func (t *Candidates) findHeld() {
 	t.held = map[types.Str][]Type{}
 	for k := range t.Variants {
 		if t.variants.at(k).weight != 0 {
@@ -76,14 +83,14 @@ func (t *Types) findHeld() {
 func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
 
 // Fixed reports whether a shape is the same type in all units.
-func (s *shapes) Fixed(id types.ID) bool { return s.roles[id] == fixed }
+func (t *Types) Fixed(id types.ID) bool { return t.roles[id] == fixed }
 
 // Of returns the type of a fixed shape: itself or, for a stub, the tag's definition.
 // Rule: forward declarations: of a tag that isn't conflicted. Source: libbpf
 // btf_dedup_resolve_fwds.
-func (s *shapes) Of(id types.ID) Type {
-	if s.Kinds[id] == types.KindStub {
-		if def := s.tags[s.Tags.Of(id)].def; def != 0 {
+func (t *Types) Of(id types.ID) Type {
+	if t.Kinds[id] == types.KindStub {
+		if def := t.tags[t.Tags.Of(id)].def; def != 0 {
 			return Type(def)
 		}
 	}
@@ -110,6 +117,15 @@ func (t *Types) Content(k Type) types.Hash {
 		return v.colour
 	}
 	return t.Nodes[k].Hash
+}
+
+// PlainShape returns the content hash that a node would have if every pinned stub in it were
+// unpinned: it ignores which definitions the tags mean.
+func (t *Types) PlainShape(id types.ID) types.Hash {
+	if t.plain == nil {
+		return t.Nodes[id].Hash
+	}
+	return t.plain[id]
 }
 
 // BaseID returns the id that a type has in the base, or 0 if it is not in the base.
@@ -174,8 +190,8 @@ func (u *Units) In(unit int, id types.ID) Type {
 	return u.made.in(u.made.g.enter(u.r.of[unit]), id)
 }
 
-// Candidates returns the functions and variables of a linked unit, with their types in the unit.
-func (t *Types) Candidates(unit int) iter.Seq2[types.ID, Type] {
+// In returns the functions and variables of a linked unit, with their types in the unit.
+func (t *Candidates) In(unit int) iter.Seq2[types.ID, Type] {
 	return func(yield func(types.ID, Type) bool) {
 		varying := 0
 		for _, id := range t.CandidatesOf(unit) {
@@ -193,19 +209,19 @@ func (t *Types) Candidates(unit int) iter.Seq2[types.ID, Type] {
 
 // Attached returns the declaration tags or the sections that units hold, and the references of
 // each. A declaration tag or section that varies is returned once for each unit that holds it.
-func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
+func (t *Candidates) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
 	list := t.DeclTags
 	if kind == types.KindDatasec {
 		list = t.Sections
 	}
 	return func(yield func(types.ID, Refs) bool) {
 		for _, id := range list {
-			if t.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t}) {
+			if t.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t.Types}) {
 				return
 			}
 		}
 		for _, a := range t.attached {
-			if t.Kinds[a.node] == kind && !yield(a.node, Refs{t, a.refs}) {
+			if t.Kinds[a.node] == kind && !yield(a.node, Refs{t.Types, a.refs}) {
 				return
 			}
 		}
@@ -222,7 +238,7 @@ type Holder struct {
 }
 
 // Holders appends the functions or variables with this name that units hold.
-func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder {
+func (t *Candidates) Holders(kind types.Kind, name types.Str, into []Holder) []Holder {
 	list := &t.Functions
 	if kind == types.KindVar {
 		list = &t.Variables

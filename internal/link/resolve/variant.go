@@ -180,10 +180,10 @@ func (t *maker) in(v *view, id types.ID) Type {
 	return t.innerVariant(id, targets)
 }
 
-// makeVariants also returns Types.candidates and Types.attached.
-func (r *resolver) makeVariants(g *graph) (t *maker, candidates [][]Type, list []attachment) {
-	t = &maker{variants: &variants{begin: len(r.Nodes)}, r: r, g: g}
-	candidates = make([][]Type, len(r.Units))
+// makeVariants fills in c.variants, c.candidates and c.attached.
+func (r *resolver) makeVariants(c *Candidates, g *graph) *maker {
+	t := &maker{variants: &c.variants, r: r, g: g}
+	c.candidates = make([][]Type, len(r.Units))
 	for i := range g.nodes {
 		if g.exists(i) && !g.copied(&g.nodes[i]) {
 			t.at(t.typeOf(target(i))).root = true
@@ -193,26 +193,26 @@ func (r *resolver) makeVariants(g *graph) (t *maker, candidates [][]Type, list [
 		v := g.enter(int32(e))
 		for _, u := range r.list[e].units {
 			unit := &r.Units[u]
-			candidates[u] = make([]Type, 0, len(r.roots[u]))
+			c.candidates[u] = make([]Type, 0, len(r.roots[u]))
 			for _, id := range r.roots[u] {
 				typ := t.in(v, id)
 				k := t.at(typ)
 				k.weight += uint64(unit.Count)
 				k.linked = k.linked || unit.FromBTF && unit.Count > 0
 				if kind := r.Kinds[id]; kind == types.KindFunc || kind == types.KindVar {
-					candidates[u] = append(candidates[u], typ)
+					c.candidates[u] = append(c.candidates[u], typ)
 				} else {
 					k.root = true
 				}
 			}
 			for _, id := range r.attached[u] {
 				a := attachment{node: id}
-				for _, c := range r.Graph.Refs(id, nil) {
-					if r.roles[c] != fixed {
-						a.refs = append(a.refs, t.in(v, c))
+				for _, ref := range r.Graph.Refs(id, nil) {
+					if r.roles[ref] != fixed {
+						a.refs = append(a.refs, t.in(v, ref))
 					}
 				}
-				list = append(list, a)
+				c.attached = append(c.attached, a)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (r *resolver) makeVariants(g *graph) (t *maker, candidates [][]Type, list [
 	if r.Base != nil {
 		t.matchInner()
 	}
-	return t, candidates, list
+	return t
 }
 
 // matchInner finds the anonymous types that the base also has, with the same shape and references.
@@ -281,14 +281,14 @@ func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 
 // fixedBaseID returns the id that a fixed shape's type has in the base, or 0 if it isn't there.
 // Rule: forward declarations: of a tag that isn't conflicted. In the base.
-func (s *shapes) fixedBaseID(id types.ID) uint32 {
-	n := &s.Nodes[id]
+func (t *Types) fixedBaseID(id types.ID) uint32 {
+	n := &t.Nodes[id]
 	if n.Kind == types.KindStub {
-		t := &s.tags[s.Tags.Of(id)]
-		if t.def == 0 {
-			return cmp.Or(t.definition, t.declaration)
+		tag := &t.tags[t.Tags.Of(id)]
+		if tag.def == 0 {
+			return cmp.Or(tag.definition, tag.declaration)
 		}
-		n = &s.Nodes[t.def]
+		n = &t.Nodes[tag.def]
 	}
-	return s.Base.Find(n.Hash)
+	return t.Base.Find(n.Hash)
 }

@@ -46,7 +46,7 @@ func writeUnits(b *linktest.Builder, below *btf.Blob, x *facts.Facts,
 	if err != nil {
 		return nil, err
 	}
-	w, err := write.BTF(t, d, opt)
+	w, err := write.BTF(t.Types, d, opt)
 	if err != nil {
 		return nil, err
 	}
