@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/locsec"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -43,13 +44,13 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 	if distilled {
 		needed = declare(needed, opt.Base, functions.BTF())
 	}
-	r, err := opt.resolve(needed)
+	r, u, err := opt.resolve(needed)
 	if err != nil {
 		return nil, err
 	}
-	t := r.types
+	t := r.types.Types
 	opt.Step("choose functions")
-	d, inlined := decide.DecideInlined(t, functions.Find, opt.Jobs)
+	d, inlined := decide.DecideInlined(r.types, functions.Find, opt.Jobs)
 	opt.Step("write types, sort locations")
 	var w *write.Written
 	var locations *locsec.Locations
@@ -61,7 +62,7 @@ func Inlined(o *object.Object, sites *inlines.Sites, functions *base.Functions,
 		return nil, err
 	}
 	opt.Step("write sites")
-	ids := idsOfFunctions(r, w, inlined, sites)
+	ids := idsOfFunctions(t, u, w, inlined, sites)
 	var split *btf.Blob
 	var list *locsec.List
 	parallel.All(opt.Jobs, func() { split, err = btf.Parse(w.BTF, functions.BTF()) },
@@ -94,9 +95,8 @@ func withSites(o *object.Object, sites *inlines.Sites) *object.Object {
 }
 
 // idsOfFunctions returns the type ids of the functions in sites.Units, by unit.
-func idsOfFunctions(r *resolution, w *write.Written, list []decide.Inlined,
+func idsOfFunctions(t *resolve.Types, units *units, w *write.Written, list []decide.Inlined,
 	sites *inlines.Sites) [][]uint32 {
-	t := r.types
 	ids := make([]uint32, t.Len())
 	for _, f := range list {
 		if ids[f.Func] = f.ID; f.ID == 0 {
@@ -108,7 +108,7 @@ func idsOfFunctions(r *resolution, w *write.Written, list []decide.Inlined,
 		u := &sites.Units[i]
 		byUnit[i] = make([]uint32, len(u.Functions))
 		for n, id := range u.Functions {
-			byUnit[i][n] = ids[t.In(u.Unit, r.id(id))]
+			byUnit[i][n] = ids[units.In(u.Unit, units.id(id))]
 		}
 	}
 	return byUnit

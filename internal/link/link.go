@@ -73,40 +73,48 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	linked, err := Object(o, opt)
+	opt.setDefaults()
+	r, _, err := opt.resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	linked, err := opt.finish(r, nil, orderOf(o))
 	if err != nil {
 		return nil, err
 	}
 	return linked.Result, nil
 }
 
-// Object is Link for a single object. Its result also says which unit holds which type.
+// Object is Link for a single object. Its result also says which unit holds which type, which takes
+// more memory.
 func Object(o *object.Object, opt Options) (*Linked, error) {
 	opt.setDefaults()
-	r, err := opt.resolve(o)
+	r, u, err := opt.resolve(o)
 	if err != nil {
 		return nil, err
 	}
-	t, x := r.types, r.index
+	return opt.finish(r, u, orderOf(o))
+}
+
+// finish runs the stages after those of resolve. The result has u, which may be nil.
+func (opt *Options) finish(r *resolution, u *units, order binary.ByteOrder) (*Linked, error) {
 	opt.Step("choose functions and variables")
-	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra, opt.Jobs)
+	d, err := decide.Decide(r.types, r.index, opt.Facts, opt.Features, opt.Variables == Extra,
+		opt.Jobs)
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Skipped: d.Skipped, Conflicts: t.Conflicts, Loss: r.loss}
-	result.LeftOut, result.Absent = x.LeftOut(t.Survey)
-	if !slices.ContainsFunc(t.Units, func(u object.Unit) bool { return u.FromBTF }) {
-		result.Doubt = t.Found.Doubt() // linked BTF has only types that its base lacks
-	}
+	r.result.Skipped = d.Skipped
+	t, result := r.types.Types, r.result
 	opt.Step("write types")
-	w, err := write.BTF(t, d, write.Options{Order: orderOf(o), Jobs: opt.Jobs,
+	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
 	if err != nil {
 		return nil, err
 	}
 	result.BTF = w.BTF
-	return &Linked{result, *r, d, w}, nil
+	return &Linked{result, u, t, d, w}, nil
 }
 
 func (opt *Options) setDefaults() {
@@ -127,54 +135,66 @@ func orderOf(o *object.Object) binary.ByteOrder {
 
 // resolution is the result of the first stages, up to the types that the shapes become.
 type resolution struct {
-	types  *resolve.Types
+	types  *resolve.Candidates
 	index  *symbols.Index
-	copied []bool     // by unit: it is the base of an input that is split BTF; nil if no unit is one
-	ids    []types.ID // by node of the object: the node in types; nil if they are equal
-	loss   string     // Result.Loss
+	result *Result // as far as it is known
 }
 
-func (opt *Options) resolve(o *object.Object) (*resolution, error) {
+// units says which types the object's units hold.
+type units struct {
+	*resolve.Units
+	held   *survey.Held
+	copied []bool     // by unit: it is the base of an input that is split BTF; nil if no unit is one
+	ids    []types.ID // by node of the object: the node in types; nil if they are equal
+}
+
+func (opt *Options) resolve(o *object.Object) (*resolution, *units, error) {
 	if err := opt.checkTarget(o.Target, orderOf(o)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opt.Step("select units")
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := o.Units
 	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
 		all = without(o.Graph, all, isGlobal)
 		opt.withoutGlobals()
 	}
-	r := &resolution{}
-	units, copied, copies := resolve.Copies(o.Graph, all, opt.Base)
-	s, x, err := selectUnits(o, units, *opt)
+	r, u := &resolution{result: &Result{}}, &units{}
+	rest, copied, copies := resolve.Copies(o.Graph, all, opt.Base)
+	s, x, err := selectUnits(o, rest, *opt)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if u, found := findUnsound(o, s, opt); found {
-		c, err := makeSound(o, all, u)
+	if what, found := findUnsound(o, s, opt); found {
+		c, err := makeSound(o, all, what)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		r.ids, r.loss = c.ids, c.loss
-		units, copied, copies = resolve.Copies(c.Graph, c.Units, opt.Base)
-		if s, x, err = selectUnits(c.Object, units, *opt); err != nil {
-			return nil, err
+		u.ids, r.result.Loss = c.ids, c.loss
+		rest, copied, copies = resolve.Copies(c.Graph, c.Units, opt.Base)
+		if s, x, err = selectUnits(c.Object, rest, *opt); err != nil {
+			return nil, nil, err
 		}
 	}
 	opt.Step("resolve conflicts")
-	r.types, r.index, r.copied = resolve.Resolve(s, opt.Base, copies, opt.Jobs), x, copied
-	return r, nil
+	r.result.LeftOut, r.result.Absent = x.LeftOut(s)
+	r.index, u.held, u.copied = x, s.Held, copied
+	r.types, u.Units = resolve.Resolve(s, opt.Base, copies, opt.Jobs)
+	r.result.Conflicts = r.types.Conflicts
+	if !slices.ContainsFunc(rest, func(u object.Unit) bool { return u.FromBTF }) {
+		r.result.Doubt = r.types.Found.Doubt() // linked BTF has only types that its base lacks
+	}
+	return r, u, nil
 }
 
 // id returns the node in the resolved types for a node of the object.
-func (r *resolution) id(node types.ID) types.ID {
-	if r.ids == nil {
+func (u *units) id(node types.ID) types.ID {
+	if u.ids == nil {
 		return node
 	}
-	return r.ids[node]
+	return u.ids[node]
 }
 
 // selectUnits checks the object, surveys its units, as far as they are in the list units, and the
@@ -211,7 +231,8 @@ func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w,
 // Linked is a Result that also knows which unit holds which type.
 type Linked struct {
 	*Result
-	resolution
+	*units
+	types   *resolve.Types
 	decided *decide.Decisions
 	written *write.Written
 }
@@ -223,7 +244,7 @@ func (l *Linked) ID(u int, node types.ID) uint32 {
 	node = l.id(node)
 	k := l.types.Of(node)
 	if !l.types.Fixed(node) {
-		k = l.types.In(u, node)
+		k = l.In(u, node)
 	}
 	if kind := l.types.Node(k).Kind; kind == types.KindFunc || kind == types.KindVar {
 		return l.written.MadeID(l.decided.Encoded(k))
@@ -236,17 +257,17 @@ func (l *Linked) ID(u int, node types.ID) uint32 {
 // of tags, and only ids for which want returns true. A unit that only declares a tag doesn't hold
 // it.
 func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
-	all := l.types
+	all := l.held
 	holders := map[uint32][]int{}
 	for u := range all.Units {
 		if !all.Selected[u] {
 			continue
 		}
 		for _, node := range all.Units[u].Items {
-			if !survey.Named(&all.Nodes[node]) {
+			if !survey.Named(&l.types.Nodes[node]) {
 				continue
 			}
-			id := l.written.ID(all.In(u, node))
+			id := l.written.ID(l.In(u, node))
 			if want(id) && !slices.Contains(holders[id][max(0, len(holders[id])-1):], u) {
 				holders[id] = append(holders[id], u)
 			}

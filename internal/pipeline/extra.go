@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // Extra is a pass that makes split BTF of the variables that aren't per-CPU, Result.Extra. It needs
@@ -20,10 +21,9 @@ func (Extra) Add(s *Source, r *Result) error {
 	}
 	options := s.options(bases)
 	options.Variables = link.Extra
-	made, err := link.Object(s.Object, options)
+	r.Extra, err = link.Link([]*object.Object{s.Object}, options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Path, err)
 	}
-	r.Extra = made.Result
 	return nil
 }

@@ -86,11 +86,11 @@ func (s *Source) link() (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	made, err := link.Object(s.Object, options)
+	made, err := link.Link([]*object.Object{s.Object}, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
-	r := &Result{Result: made.Result, Counts: s.Counts, Release: s.Release}
+	r := &Result{Result: made, Counts: s.Counts, Release: s.Release}
 	r.Doubt = cmp.Or(relocate.OtherRelease(r.Release, how.Bases.Release), r.Doubt)
 	if how.Variables != link.Extra {
 		r.Doubt = cmp.Or(r.Doubt, OwnBase(r.BTF, how.Bases.BTF))

@@ -36,7 +36,7 @@ type (
 )
 
 type decider struct {
-	*resolve.Types
+	*resolve.Candidates
 	*Decisions
 	facts      *facts.Facts // nil: every candidate counts as linked
 	features   features.Set
@@ -57,7 +57,7 @@ type decider struct {
 // f is nil, every function counts as linked under its own name, but a variable counts as linked
 // only if it comes from BTF that is already linked. If the parameter extra is set, only variables
 // that are not per-CPU are selected. The decisions don't depend on jobs, the number of threads.
-func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool,
+func Decide(t *resolve.Candidates, x *symbols.Index, f *facts.Facts, set features.Set, extra bool,
 	jobs int) (*Decisions, error) {
 	if extra {
 		set = set.Without(features.DeclTagKfuncs)
@@ -65,10 +65,10 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	if err := checkFacts(f, set); err != nil {
 		return nil, err
 	}
-	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len()), encoded: map[Type]Type{}},
-		facts: f, features: set, extra: extra, symbols: x, kfuncs: map[types.Str]Type{},
-		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t},
-		jobs: jobs}
+	d := &decider{Candidates: t, facts: f, features: set, extra: extra, symbols: x, jobs: jobs,
+		Decisions: &Decisions{first: Type(t.Len()), encoded: map[Type]Type{}},
+		kfuncs:    map[types.Str]Type{}, arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{},
+		prototypes: looseHashes{Types: t.Types}}
 	if !extra {
 		d.encodeFunctions()
 		d.tagKfuncs()

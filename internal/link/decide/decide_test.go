@@ -34,9 +34,9 @@ func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	s := b.Survey()
 	x := symbols.New(&b.Graph.Strs, f)
 	x.Select(s, f)
-	t := resolve.Resolve(s, below, nil, 1)
+	t, _ := resolve.Resolve(s, below, nil, 1)
 	d, err := decide.Decide(t, x, f, set, false, 2)
-	return &decision{t, d}, err
+	return &decision{t.Types, d}, err
 }
 
 // made returns a text for each type that was made, except types that occur only inside others.

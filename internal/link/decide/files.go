@@ -74,9 +74,9 @@ func (d *decider) heldIn(units []int, group []Holder,
 	name := d.Node(group[0].Type).Name
 	held := map[Type]uint64{}
 	for _, u := range units {
-		for _, id := range d.CandidatesOf(u) {
+		for id, k := range d.In(u) {
 			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name && accept(u, n) {
-				held[d.In(u, id)] += uint64(d.Units[u].Count)
+				held[k] += uint64(d.Units[u].Count)
 			}
 		}
 	}

@@ -31,12 +31,12 @@ const someNames = 1 << 12
 // find returns the FUNC of the base with a name and prototype, or 0. Several threads call it. The
 // result has all FUNCs that units hold: these are the inlined functions.
 // Rule: sites of inlined functions: which function they refer to. Source: pahole's branch next.
-func DecideInlined(t *resolve.Types, find func(name []byte, proto uint32) uint32, jobs int) (
+func DecideInlined(t *resolve.Candidates, find func(name []byte, proto uint32) uint32, jobs int) (
 	*Decisions, []Inlined) {
 	names := slices.Collect(slices.Chunk(slices.Collect(t.Functions.Keys()), someNames))
 	lists := make([][]inlined, len(names))
 	parallel.Do(jobs, len(names), func(i int) { lists[i] = findInlined(t, names[i], find) })
-	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}}
+	d := &decider{Candidates: t, Decisions: &Decisions{first: Type(t.Len())}}
 	n := 0
 	for _, list := range lists {
 		n += len(list)
@@ -58,7 +58,7 @@ func DecideInlined(t *resolve.Types, find func(name []byte, proto uint32) uint32
 }
 
 // findInlined lists the FUNCs of inlined functions with these names, and finds those in the base.
-func findInlined(t *resolve.Types, names []types.Str,
+func findInlined(t *resolve.Candidates, names []types.Str,
 	find func(name []byte, proto uint32) uint32) (list []inlined) {
 	var group []Holder
 	first := map[Type]int{} // by prototype: the index in list of the first such FUNC with the name

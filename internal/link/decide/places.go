@@ -51,9 +51,9 @@ func (d *decider) findPlaces(parts []part, c *clones) *places {
 			if !d.Selected[u] {
 				continue
 			}
-			for _, id := range d.CandidatesOf(u) {
+			for id, k := range d.In(u) {
 				if nodes[id] {
-					found[i] = append(found[i], inUnit{unit: u, node: id})
+					found[i] = append(found[i], inUnit{u, id, k})
 				}
 			}
 		}
@@ -61,7 +61,6 @@ func (d *decider) findPlaces(parts []part, c *clones) *places {
 	all := &places{map[types.Str][]inUnit{}, map[symbolIn]bool{}}
 	for _, list := range found {
 		for _, at := range list {
-			at.typ = d.In(at.unit, at.node) // only one thread may call In
 			name := d.Nodes[at.node].Name
 			all.units[name] = append(all.units[name], at)
 		}

@@ -3,23 +3,17 @@ package resolve
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 type resolver struct {
-	*survey.Survey
-	base   base.Base // nil: there is none
+	*Types // without variants
+	*survey.Held
 	copies [][]types.ID
 	jobs   int
 
-	tags      []tag                   // by number in Survey.Tags
-	conflicts int                     // the number of conflicted tags
-	inBase    Found                   // of the definitions in tags
-	roles     []role                  // by node
 	anchors   []types.ID              // in the order of the graph
-	shapes    []types.Hash            // by node: the results of shape; nil until they are needed
 	first     map[types.Hash]types.ID // by shape: the result of unpinned
 	reachTags []bool                  // by node: types.Graph.Leads; nil until it is needed
 	slots     slots
@@ -50,26 +44,15 @@ const (
 	stub               // a stub of a tag that varies
 )
 
-// shape returns the content hash that a node would have if every pinned stub in it were unpinned.
-func (r *resolver) shape(id types.ID) types.Hash {
-	if !r.Tags.AnyPinned() {
-		return r.Nodes[id].Hash
-	}
-	if r.shapes == nil {
-		r.shapes = r.Graph.Unpinned()
-	}
-	return r.shapes[id]
-}
-
 // unpinned returns a node that stands for all nodes with the same shape.
 func (r *resolver) unpinned(id types.ID) types.ID {
-	if !r.Tags.AnyPinned() {
+	if r.plain == nil {
 		return id
 	}
 	if r.first == nil {
 		r.first = map[types.Hash]types.ID{}
 	}
-	shape := r.shape(id)
+	shape := r.PlainShape(id)
 	first, ok := r.first[shape]
 	if !ok {
 		r.first[shape], first = id, id
@@ -91,11 +74,11 @@ func (r *resolver) findConflicts() {
 	for i := range r.tags {
 		t := &r.tags[i]
 		t.conflicted = t.conflicted || r.Tags.HasPinned(int32(i))
-		if r.base != nil {
+		if r.Base != nil {
 			r.lookUp(t, r.TagHash(int32(i)))
 		}
 		if t.conflicted {
-			r.conflicts++
+			r.Conflicts++
 		}
 	}
 }
@@ -104,14 +87,14 @@ func (r *resolver) findConflicts() {
 // the base's declaration never means a unit's definition.
 func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
-	t.definition, t.declaration, count = r.base.Tag(stub)
+	t.definition, t.declaration, count = r.Base.Tag(stub)
 	t.several = count > 2 || count == 2 && t.declaration == 0
 	found := uint32(0)
 	if t.def != 0 {
 		if t.definition != 0 {
-			found = r.base.Find(r.shape(t.def))
+			found = r.Base.Find(r.PlainShape(t.def))
 		}
-		r.inBase.count(t.definition != 0, found != 0)
+		r.Found.count(t.definition != 0, found != 0)
 	}
 	switch {
 	case t.conflicted:
@@ -124,9 +107,9 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 
 // findRoles finds the shapes that vary: it follows references backwards from conflicted tags.
 // Rule: varying shapes.
-func (r *resolver) findRoles() {
+func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
 	r.roles = make([]role, len(r.Nodes))
-	if r.conflicts == 0 {
+	if r.Conflicts == 0 {
 		return
 	}
 	var work, varying []types.ID // varying has no stubs
@@ -152,7 +135,7 @@ func (r *resolver) findRoles() {
 	for len(work) > 0 {
 		id := work[len(work)-1]
 		work = work[:len(work)-1]
-		for u := range r.Users.Of(id) {
+		for u := range users.Of(id) {
 			if r.roles[u] != fixed {
 				continue
 			}

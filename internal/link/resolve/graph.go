@@ -171,7 +171,7 @@ func (g *graph) addEnvironment(e int32) {
 // enter makes the view show an environment and its nodes.
 func (g *graph) enter(e int32) *view {
 	if v := g.r.view; v.of == g && v.env == e {
-		return v // Types.In is called for one shape after the other
+		return v // Units.In is called for one shape after the other
 	}
 	v := g.r.enter(e)
 	for _, d := range g.own[e] {
@@ -280,7 +280,7 @@ func (g *graph) refine() {
 	for i := range g.nodes {
 		if g.based[i] == 0 {
 			at[i] = int32(len(p.Labels))
-			p.Labels = append(p.Labels, g.r.shape(g.nodes[i].anchor))
+			p.Labels = append(p.Labels, g.r.PlainShape(g.nodes[i].anchor))
 		}
 	}
 	for i := range g.nodes {

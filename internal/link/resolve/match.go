@@ -39,7 +39,7 @@ const (
 func (r *resolver) baseTypes(shape types.Hash, most int) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		n := 0
-		for id := range r.base.All(shape) {
+		for id := range r.Base.All(shape) {
 			if n++; n > most || !yield(id) {
 				return
 			}
@@ -70,7 +70,7 @@ type matcher struct {
 // btf_dedup_is_equiv.
 func (g *graph) match() {
 	g.based = make([]uint32, len(g.nodes))
-	if g.r.base == nil {
+	if g.r.Base == nil {
 		return
 	}
 	m := matcher{graph: g}
@@ -94,7 +94,7 @@ func (m *matcher) findPairs(most int) bool {
 	for i := range m.nodes {
 		anchor := m.nodes[i].anchor
 		each := 1 + int(m.r.Nodes[anchor].Count) + len(m.r.slotsOf(anchor))
-		for id := range m.r.baseTypes(m.r.shape(anchor), most) {
+		for id := range m.r.baseTypes(m.r.PlainShape(anchor), most) {
 			if steps += each; steps > maxCompared && most > fewSameShape {
 				return false
 			}
@@ -146,7 +146,7 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
 	firstOwn, firstTheirs := len(m.own), len(m.theirs)
 	defer func() { m.own, m.theirs = m.own[:firstOwn], m.theirs[:firstTheirs] }()
-	m.own, m.theirs = r.refsToTags(shape, m.own), r.base.Refs(id, m.theirs)
+	m.own, m.theirs = r.refsToTags(shape, m.own), r.Base.Refs(id, m.theirs)
 	own, theirs := m.own[firstOwn:], m.theirs[firstTheirs:]
 	if len(own) != len(theirs) {
 		return false
@@ -171,7 +171,7 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 // which the pair's base type refers in the slot's place.
 func (m *matcher) matchesLoosely(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
-	if r.roles[slot] == stub && r.base.Declares(id) {
+	if r.roles[slot] == stub && r.Base.Declares(id) {
 		if t != forward(r.Tags.Of(slot)) {
 			m.pairs[user].forwards++
 		}

@@ -10,11 +10,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
+type resolved struct {
+	*Types
+	*Units
+	held *Candidates
+}
+
 // resolveUnits resolves the types of a builder's units.
-func resolveUnits(p *linktest.Builder, b base.Base) *Types { return Resolve(p.Survey(), b, nil, 1) }
+func resolveUnits(p *linktest.Builder, b base.Base) resolved {
+	t, u := Resolve(p.Survey(), b, nil, 1)
+	return resolved{t.Types, u, t}
+}
 
 // pointee returns what the first member of struct k, a pointer, points to.
-func pointee(t *Types, k Type) Type {
+func pointee(t resolved, k Type) Type {
 	refs := t.Refs(k)
 	pointer := refs.Next(t.Graph.ElemsOf(t.Node(k))[0].Ref)
 	return t.RefOf(pointer)
@@ -145,7 +154,7 @@ func TestHub(t *testing.T) {
 	if refs := r.VaryingRefs(want); r.Shape(r.RefOf(refs[0])) != other {
 		t.Error("struct private doesn't lead to its unit's struct inner")
 	}
-	if n := len(r.settled.nodes); n > units+8 {
+	if n := len(r.made.g.nodes); n > units+8 {
 		t.Errorf("%d nodes for %d units", n, units)
 	}
 }

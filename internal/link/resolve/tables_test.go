@@ -2,19 +2,27 @@ package resolve
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
+
+func newResolver(p *linktest.Builder) *resolver {
+	s := p.Survey()
+	return &resolver{Types: &Types{Shapes: s.Shapes}, Held: s.Held}
+}
 
 // TestVariants adds more variants than a chunk has room for, with colours that differ only in
 // their second half, and finds them again.
 func TestVariants(t *testing.T) {
 	p := linktest.New()
 	p.Int("int")
-	v := &variants{r: &resolver{Survey: p.Survey()}}
+	r := newResolver(p)
+	v := &maker{variants: &variants{begin: len(r.Nodes)}, r: r}
 	colour := func(i int) types.Hash { return types.Hash{A: uint64(i % 700), B: uint64(i)} }
 	const n = 2*chunkSize + 10
 	var first *variant
@@ -51,10 +59,11 @@ func TestVarying(t *testing.T) {
 		p.Unit("", 1, [][]types.ID{{a, b}, {b}, {a}}[u%3]...)
 	}
 	for _, jobs := range []int{1, 3} {
-		r := &resolver{Survey: p.Survey(), jobs: jobs}
+		r := newResolver(p)
+		r.jobs = jobs
 		r.roles = make([]role, len(r.Nodes))
 		r.roles[b] = anchor
-		r.Drop(units - 3)
+		r.Selected[units-3] = false
 		next := 0
 		r.varying(func(u int, varying []types.ID) {
 			var want []types.ID
@@ -84,7 +93,8 @@ func TestUnpinned(t *testing.T) {
 		}
 		outer = append(outer, p.Struct("outer", p.Ptr(stub)), p.Struct("other", p.Ptr(stub)))
 	}
-	r := &resolver{Survey: p.Survey()}
+	r := newResolver(p)
+	r.plain = p.Graph.Unpinned()
 	if outer[0] == outer[2] || r.unpinned(outer[0]) != r.unpinned(outer[2]) {
 		t.Error("two nodes with the same shape")
 	}
@@ -116,6 +126,30 @@ func TestEnterOnce(t *testing.T) {
 	}
 }
 
+// TestFreed: without Units, the types keep neither the resolver's tables nor the survey's users.
+func TestFreed(t *testing.T) {
+	p := linktest.New()
+	one, other := p.Struct("inner", p.Int("int")), p.Struct("inner", p.Int("int"), p.Int("int"))
+	outer := p.Struct("outer", p.Ptr(p.Stub("inner")))
+	p.Unit("", 2, one, outer)
+	p.Unit("", 1, other, outer)
+	s := p.Survey()
+	kept, u := Resolve(s, nil, nil, 1)
+	freed := make(chan string, 3)
+	runtime.AddCleanup(s, func(what string) { freed <- what }, "users")
+	runtime.AddCleanup(u.r, func(what string) { freed <- what }, "resolver")
+	runtime.AddCleanup(u.made, func(what string) { freed <- what }, "maker")
+	for n := range 3 {
+		runtime.GC()
+		select {
+		case <-freed:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d of 3 are freed", n)
+		}
+	}
+	runtime.KeepAlive(kept)
+}
+
 // TestSlots: there are at most about maxSlots slots, even if large anonymous shapes are used often.
 func TestSlots(t *testing.T) {
 	p := linktest.New()
@@ -139,7 +173,7 @@ func TestSlots(t *testing.T) {
 	if n := len(r.r.slots.all); n > maxSlots {
 		t.Errorf("%d slots, want at most %d", n, maxSlots)
 	}
-	if held := r.Holders(types.KindFunc, p.Str("f"), nil); len(held) != 1 || held[0].Weight != 1 {
+	if held := r.held.Holders(types.KindFunc, p.Str("f"), nil); len(held) != 1 || held[0].Weight != 1 {
 		t.Errorf("the function is held as %+v", held)
 	}
 }

@@ -12,20 +12,26 @@ import (
 // types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
 
-// Types says which type each shape becomes in each unit. It is immutable.
+// Types has the types that the shapes become. Nothing changes it after Resolve.
 type Types struct {
-	*survey.Survey
-	// Base is the base of the result, or nil if there is none.
-	Base base.Base
-	// Conflicts is how many tags have several definitions.
-	Conflicts int
-	Found     Found // zero without a base
+	*survey.Shapes
+	Base      base.Base // the base of the result, or nil if there is none
+	Conflicts int       // how many tags have several definitions
+	Found     Found     // zero without a base
 
-	r        *resolver
-	settled  *graph
-	variants *variants
-	held     map[types.Str][]Type // by name: the variants of functions and variables
-	attached []attachment
+	tags     []tag        // by number in Survey.Tags
+	roles    []role       // by node
+	plain    []types.Hash // by node: the result of PlainShape; nil if no stub is pinned
+	variants variants
+}
+
+// Candidates has the types, and which functions and variables units hold.
+type Candidates struct {
+	*Types
+	*survey.Held
+	held       map[types.Str][]Type // by name: the variants of functions and variables
+	candidates [][]Type             // by unit: the types of varying functions and variables, in order
+	attached   []attachment
 }
 
 // attachment is a varying declaration tag or section in one unit that holds it.
@@ -34,27 +40,36 @@ type attachment struct {
 	refs []Type // the types that its varying references mean, in order
 }
 
+// Units says which type each shape becomes in each unit. It is as large as all that Resolve has
+// found out, and only one thread at a time may use it.
+type Units struct {
+	r    *resolver
+	made *maker // nil if nothing varies
+}
+
 // Resolve runs the passes in the package comment. The parameter copies comes from Copies.
-func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
-	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
+func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) (*Candidates, *Units) {
+	r := &resolver{Types: &Types{Shapes: s.Shapes, Base: b, variants: variants{begin: len(s.Nodes)}},
+		Held: s.Held, copies: copies, jobs: jobs}
+	if s.Tags.AnyPinned() {
+		r.plain = s.Graph.Unpinned()
+	}
 	r.findConflicts()
-	r.findRoles()
-	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, Found: r.inBase, r: r}
-	t.variants = &variants{r: r, frozen: true}
-	if t.Conflicts > 0 {
+	r.findRoles(&s.Users)
+	c, u := &Candidates{Types: r.Types, Held: s.Held}, &Units{r: r}
+	if r.Conflicts > 0 {
 		r.findEnvironments()
 	}
 	if len(r.list) > 0 {
 		r.view = newView(len(r.tags), len(r.Nodes))
-		t.settled = r.settle()
-		t.variants, t.attached = r.makeVariants(t.settled)
+		u.made = r.makeVariants(c, r.settle())
 	}
-	t.findHeld()
-	return t
+	c.findHeld()
+	return c, u
 }
 
 // findHeld lists the variants that units hold as functions and variables.
-func (t *Types) findHeld() {
+func (t *Candidates) findHeld() {
 	t.held = map[types.Str][]Type{}
 	for k := range t.Variants {
 		if t.variants.at(k).weight != 0 {
@@ -68,14 +83,14 @@ func (t *Types) findHeld() {
 func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
 
 // Fixed reports whether a shape is the same type in all units.
-func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
+func (t *Types) Fixed(id types.ID) bool { return t.roles[id] == fixed }
 
 // Of returns the type of a fixed shape: itself or, for a stub, the tag's definition.
 // Rule: forward declarations: of a tag that isn't conflicted. Source: libbpf
 // btf_dedup_resolve_fwds.
 func (t *Types) Of(id types.ID) Type {
 	if t.Kinds[id] == types.KindStub {
-		if def := t.r.tags[t.Tags.Of(id)].def; def != 0 {
+		if def := t.tags[t.Tags.Of(id)].def; def != 0 {
 			return Type(def)
 		}
 	}
@@ -104,8 +119,14 @@ func (t *Types) Content(k Type) types.Hash {
 	return t.Nodes[k].Hash
 }
 
-// PlainShape returns a hash of a shape without pins: it ignores which definitions its tags mean.
-func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
+// PlainShape returns the content hash that a node would have if every pinned stub in it were
+// unpinned: it ignores which definitions the tags mean.
+func (t *Types) PlainShape(id types.ID) types.Hash {
+	if t.plain == nil {
+		return t.Nodes[id].Hash
+	}
+	return t.plain[id]
+}
 
 // BaseID returns the id that a type has in the base, or 0 if it is not in the base.
 func (t *Types) BaseID(k Type) uint32 {
@@ -115,7 +136,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	case v != nil:
 		return v.based
 	}
-	return t.r.fixedBaseID(types.ID(k))
+	return t.fixedBaseID(types.ID(k))
 }
 
 // Variants calls yield with each variant, and with whether a unit holds it directly (root).
@@ -139,7 +160,7 @@ func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 // Next returns the type that the next reference means. The parameter id is the node to which the
 // shape refers there. Calls for references to void may be omitted.
 func (w *Refs) Next(id types.ID) Type {
-	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
+	if len(w.varying) == 0 || w.t.Fixed(id) {
 		return w.t.Of(id)
 	}
 	k := w.varying[0]
@@ -162,28 +183,45 @@ func (t *Types) VaryingRefs(k Type) []Type {
 }
 
 // In returns the type that a shape resolves to in a unit that holds the shape.
-func (t *Types) In(unit int, id types.ID) Type {
-	if t.r.roles[id] == fixed {
+func (u *Units) In(unit int, id types.ID) Type {
+	if u.r.Fixed(id) {
 		return Type(id)
 	}
-	return t.variants.in(t.settled.enter(t.r.of[unit]), id)
+	return u.made.in(u.made.g.enter(u.r.of[unit]), id)
+}
+
+// In returns the functions and variables of a linked unit, with their types in the unit.
+func (t *Candidates) In(unit int) iter.Seq2[types.ID, Type] {
+	return func(yield func(types.ID, Type) bool) {
+		varying := 0
+		for _, id := range t.CandidatesOf(unit) {
+			k := Type(id)
+			if !t.Fixed(id) {
+				k = t.candidates[unit][varying]
+				varying++
+			}
+			if !yield(id, k) {
+				return
+			}
+		}
+	}
 }
 
 // Attached returns the declaration tags or the sections that units hold, and the references of
 // each. A declaration tag or section that varies is returned once for each unit that holds it.
-func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
+func (t *Candidates) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
 	list := t.DeclTags
 	if kind == types.KindDatasec {
 		list = t.Sections
 	}
 	return func(yield func(types.ID, Refs) bool) {
 		for _, id := range list {
-			if t.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t}) {
+			if t.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t.Types}) {
 				return
 			}
 		}
 		for _, a := range t.attached {
-			if t.Kinds[a.node] == kind && !yield(a.node, Refs{t, a.refs}) {
+			if t.Kinds[a.node] == kind && !yield(a.node, Refs{t.Types, a.refs}) {
 				return
 			}
 		}
@@ -200,7 +238,7 @@ type Holder struct {
 }
 
 // Holders appends the functions or variables with this name that units hold.
-func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder {
+func (t *Candidates) Holders(kind types.Kind, name types.Str, into []Holder) []Holder {
 	list := &t.Functions
 	if kind == types.KindVar {
 		list = &t.Variables
@@ -208,7 +246,7 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 	varies := false
 	for c := range list.Of(name) {
 		switch weight := t.Weight[c.Node]; {
-		case t.r.roles[c.Node] != fixed:
+		case !t.Fixed(c.Node):
 			varies = true
 		case weight != 0:
 			linked := t.LinkedWeight != nil && t.LinkedWeight[c.Node] != 0

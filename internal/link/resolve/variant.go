@@ -21,15 +21,21 @@ type variant struct {
 
 // variants has the types of varying shapes, without duplicates. There may be as many as shapes.
 type variants struct {
-	r      *resolver
-	g      *graph
-	chunks [][]variant // chunkSize in each, fewer in the last; their Types begin where the nodes end
+	chunks [][]variant // chunkSize in each, fewer in the last
+	begin  int         // the Type of the first: the number of nodes
 	len    int         // how many variants
 	refs   []Type      // see variant.first
-	index  []Type      // open addressing over colours; 0: free
-	work   []int32     // nodes of the graph whose references are still to be made
-	nodes  []types.ID  // a buffer of fill
-	found  []Type      // a buffer of fill
+}
+
+// maker makes variants.
+type maker struct {
+	*variants
+	r      *resolver
+	g      *graph
+	index  []Type     // open addressing over colours; 0: free
+	work   []int32    // nodes of the graph whose references are still to be made
+	nodes  []types.ID // a buffer of fill
+	found  []Type     // a buffer of fill
 	frozen bool
 }
 
@@ -38,16 +44,16 @@ const chunkSize = 1 << 12
 
 // at returns the variant with the number k, or nil if k is the type of a fixed shape.
 func (t *variants) at(k Type) *variant {
-	if int(k) < len(t.r.Nodes) {
+	i := int(k) - t.begin
+	if i < 0 {
 		return nil
 	}
-	i := int(k) - len(t.r.Nodes)
 	return &t.chunks[i/chunkSize][i%chunkSize]
 }
 
 // find returns the variant that has a given colour, and adds the variant if it is new. If the
 // variants are frozen, it returns 0 for a type that no unit holds.
-func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *variant) {
+func (t *maker) find(colour types.Hash, node types.ID) (k Type, fresh *variant) {
 	if !t.frozen && 2*t.len >= len(t.index) {
 		t.growIndex()
 	}
@@ -58,7 +64,7 @@ func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *varian
 	if *slot != 0 || t.frozen {
 		return *slot, nil
 	}
-	k = Type(len(t.r.Nodes) + t.len)
+	k = Type(t.begin + t.len)
 	if t.len%chunkSize == 0 {
 		t.chunks = append(t.chunks, make([]variant, 0, chunkSize))
 	}
@@ -70,7 +76,7 @@ func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *varian
 }
 
 // slot returns the slot in the index that holds the variant of a colour, or the free slot for it.
-func (t *variants) slot(colour types.Hash) *Type {
+func (t *maker) slot(colour types.Hash) *Type {
 	mask := uint64(len(t.index) - 1)
 	for i := colour.A & mask; ; i = (i + 1) & mask {
 		if k := t.index[i]; k == 0 || t.at(k).colour == colour {
@@ -79,10 +85,10 @@ func (t *variants) slot(colour types.Hash) *Type {
 	}
 }
 
-func (t *variants) growIndex() {
+func (t *maker) growIndex() {
 	t.index = make([]Type, max(64, 2*len(t.index)))
 	for i := range t.len {
-		k := Type(len(t.r.Nodes) + i)
+		k := Type(t.begin + i)
 		*t.slot(t.at(k).colour) = k
 	}
 }
@@ -90,7 +96,7 @@ func (t *variants) growIndex() {
 func (t *variants) refsOf(v *variant) []Type { return t.refs[v.first:v.end:v.end] }
 
 // typeOf returns the variant that a target, the meaning of a slot, resolves to.
-func (t *variants) typeOf(to target) Type {
+func (t *maker) typeOf(to target) Type {
 	if to < 0 {
 		tag, _ := to.tag()
 		k, fresh := t.find(t.g.outsideColour(to), t.r.Tags.Stubs(tag, nil)[0])
@@ -110,7 +116,7 @@ func (t *variants) typeOf(to target) Type {
 }
 
 // finish sets the references of the variants whose nodes were found.
-func (t *variants) finish() {
+func (t *maker) finish() {
 	for len(t.work) > 0 {
 		n := t.work[len(t.work)-1]
 		t.work = t.work[:len(t.work)-1]
@@ -120,7 +126,7 @@ func (t *variants) finish() {
 }
 
 // fill sets the references of variant k, whose slots mean the given targets.
-func (t *variants) fill(k Type, targets []target) {
+func (t *maker) fill(k Type, targets []target) {
 	firstNode, firstFound := len(t.nodes), len(t.found) // fill calls itself
 	t.nodes = t.r.Graph.Refs(t.at(k).node, t.nodes)
 	for _, c := range t.nodes[firstNode:] {
@@ -145,8 +151,8 @@ func (t *variants) fill(k Type, targets []target) {
 // innerVariant returns the variant of a non-anchor shape whose slots mean the given targets. All
 // variants with the same shape, whose targets have the same colours, are one type.
 // Rule: equal types: anonymous types that lead to a tag with several definitions.
-func (t *variants) innerVariant(id types.ID, targets []target) Type {
-	h := types.Start(types.KindVoid, 1, 0, t.r.shape(id), types.Hash{})
+func (t *maker) innerVariant(id types.ID, targets []target) Type {
+	h := types.Start(types.KindVoid, 1, 0, t.r.PlainShape(id), types.Hash{})
 	for _, to := range targets {
 		h.Elem(types.Hash{}, t.g.colour(to), 0)
 	}
@@ -157,7 +163,7 @@ func (t *variants) innerVariant(id types.ID, targets []target) Type {
 	return k
 }
 
-func (t *variants) in(v *view, id types.ID) Type {
+func (t *maker) in(v *view, id types.ID) Type {
 	if t.r.roles[id] == anchor && v.holds(id) {
 		return t.typeOf(target(t.g.node(v, id)))
 	}
@@ -174,51 +180,57 @@ func (t *variants) in(v *view, id types.ID) Type {
 	return t.innerVariant(id, targets)
 }
 
-func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
-	t := &variants{r: r, g: g}
+// makeVariants fills in c.variants, c.candidates and c.attached.
+func (r *resolver) makeVariants(c *Candidates, g *graph) *maker {
+	t := &maker{variants: &c.variants, r: r, g: g}
+	c.candidates = make([][]Type, len(r.Units))
 	for i := range g.nodes {
 		if g.exists(i) && !g.copied(&g.nodes[i]) {
 			t.at(t.typeOf(target(i))).root = true
 		}
 	}
-	var attachments []attachment
 	for e := range r.list {
 		v := g.enter(int32(e))
 		for _, u := range r.list[e].units {
 			unit := &r.Units[u]
+			c.candidates[u] = make([]Type, 0, len(r.roots[u]))
 			for _, id := range r.roots[u] {
-				k := t.at(t.in(v, id))
+				typ := t.in(v, id)
+				k := t.at(typ)
 				k.weight += uint64(unit.Count)
 				k.linked = k.linked || unit.FromBTF && unit.Count > 0
-				kind := r.Kinds[id]
-				k.root = k.root || kind != types.KindFunc && kind != types.KindVar
+				if kind := r.Kinds[id]; kind == types.KindFunc || kind == types.KindVar {
+					c.candidates[u] = append(c.candidates[u], typ)
+				} else {
+					k.root = true
+				}
 			}
 			for _, id := range r.attached[u] {
 				a := attachment{node: id}
-				for _, c := range r.Graph.Refs(id, nil) {
-					if r.roles[c] != fixed {
-						a.refs = append(a.refs, t.in(v, c))
+				for _, ref := range r.Graph.Refs(id, nil) {
+					if r.roles[ref] != fixed {
+						a.refs = append(a.refs, t.in(v, ref))
 					}
 				}
-				attachments = append(attachments, a)
+				c.attached = append(c.attached, a)
 			}
 		}
 	}
 	t.finish()
 	t.frozen = true
-	if r.base != nil {
+	if r.Base != nil {
 		t.matchInner()
 	}
-	return t, attachments
+	return t
 }
 
 // matchInner finds the anonymous types that the base also has, with the same shape and references.
 // Each reference leads to an anchor, which has already been matched, or to a part of the shape.
-func (t *variants) matchInner() {
+func (t *maker) matchInner() {
 	done := make([]bool, t.len)
 	var match func(k Type) uint32
 	match = func(k Type) uint32 {
-		v, i := t.at(k), int(k)-len(t.r.Nodes)
+		v, i := t.at(k), int(k)-t.begin
 		if t.r.roles[v.node] != inner || done[i] {
 			return v.based
 		}
@@ -238,8 +250,8 @@ func (t *variants) matchInner() {
 			}
 			ids = append(ids, id)
 		}
-		for id := range t.r.baseTypes(t.r.shape(v.node), maxSameShape) {
-			if slices.Equal(t.r.base.Refs(id, nil), ids) {
+		for id := range t.r.baseTypes(t.r.PlainShape(v.node), maxSameShape) {
+			if slices.Equal(t.r.Base.Refs(id, nil), ids) {
 				v.based = id
 				break
 			}
@@ -247,7 +259,7 @@ func (t *variants) matchInner() {
 		return v.based
 	}
 	for i := range t.len {
-		match(Type(len(t.r.Nodes) + i))
+		match(Type(t.begin + i))
 	}
 }
 
@@ -269,14 +281,14 @@ func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 
 // fixedBaseID returns the id that a fixed shape's type has in the base, or 0 if it isn't there.
 // Rule: forward declarations: of a tag that isn't conflicted. In the base.
-func (r *resolver) fixedBaseID(id types.ID) uint32 {
-	n := &r.Nodes[id]
+func (t *Types) fixedBaseID(id types.ID) uint32 {
+	n := &t.Nodes[id]
 	if n.Kind == types.KindStub {
-		t := &r.tags[r.Tags.Of(id)]
-		if t.def == 0 {
-			return cmp.Or(t.definition, t.declaration)
+		tag := &t.tags[t.Tags.Of(id)]
+		if tag.def == 0 {
+			return cmp.Or(tag.definition, tag.declaration)
 		}
-		n = &r.Nodes[t.def]
+		n = &t.Nodes[tag.def]
 	}
-	return r.base.Find(n.Hash)
+	return t.Base.Find(n.Hash)
 }

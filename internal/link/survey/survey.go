@@ -9,27 +9,28 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
-// Survey describes the shapes and the units, before anything is decided about them.
+// Survey describes the shapes and the units, before anything is decided about them. Its parts are
+// apart because each stage keeps only what later stages need.
 type Survey struct {
-	Graph *types.Graph
-	Nodes []types.Node // of Graph
-	Units []object.Unit
-
-	// Kinds repeats the kind of each node in a compact array: a cache holds few of the large nodes.
-	Kinds []types.Kind
-	// Anonymous counts the anonymous nodes of each kind.
-	Anonymous [btf.NumKinds]int
-	Functions Candidates // the FUNC nodes
-	Variables Candidates // the VAR nodes
-	Sections  []types.ID // the DATASEC nodes
-	DeclTags  []types.ID // the DECL_TAG nodes
-	Tags      Tags
+	*Shapes
+	*Held
 	// Users lists, for each shape that leads to a stub, the types that refer to it, once for each
 	// reference. Only shapes that lead to a stub can resolve to several types. Functions, variables,
 	// sections and declaration tags are not listed.
 	Users Lists[types.ID, types.ID]
+}
 
-	Held
+// Shapes is what is needed until the types are written.
+type Shapes struct {
+	Graph *types.Graph
+	Nodes []types.Node // of Graph
+	// Kinds repeats the kind of each node in a compact array: a cache holds few of the large nodes.
+	Kinds []types.Kind
+	// Anonymous counts the anonymous nodes of each kind.
+	Anonymous [btf.NumKinds]int
+	Tags      Tags
+	// Weight has, for each node, the number of linked units that hold it.
+	Weight []uint64
 }
 
 // Candidates are FUNC or VAR nodes by name.
@@ -42,12 +43,15 @@ type Candidate struct {
 	Size uint32 // for a FUNC, its flags
 }
 
-// Held says which units are linked, and how many of these hold each shape.
+// Held is what is needed until functions and variables are chosen.
 type Held struct {
+	Units     []object.Unit
+	Functions Candidates // the FUNC nodes
+	Variables Candidates // the VAR nodes
+	Sections  []types.ID // the DATASEC nodes
+	DeclTags  []types.ID // the DECL_TAG nodes
 	// Selected is true for each unit that is linked. See Drop.
 	Selected []bool
-	// Weight has, for each node, the number of linked units that hold it.
-	Weight []uint64
 	// LinkedWeight is like Weight, but counts only already linked BTF; nil without such BTF.
 	LinkedWeight []uint64
 
@@ -57,7 +61,7 @@ type Held struct {
 
 // New returns a survey of units that share the graph g. From now on, g must not get new nodes.
 func New(g *types.Graph, units []object.Unit) *Survey {
-	s := &Survey{Graph: g, Nodes: g.Nodes, Units: units}
+	s := &Survey{Shapes: &Shapes{Graph: g, Nodes: g.Nodes}, Held: &Held{Units: units}}
 	s.listShapes()
 	s.countHolders()
 	return s
@@ -160,7 +164,7 @@ func (s *Survey) weigh(u int, count uint64) {
 }
 
 // CandidatesOf returns the functions and variables of a unit.
-func (s *Survey) CandidatesOf(u int) []types.ID {
+func (s *Held) CandidatesOf(u int) []types.ID {
 	first := 0
 	if u > 0 {
 		first = s.ends[u-1]

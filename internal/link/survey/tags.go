@@ -57,7 +57,7 @@ func (t *Tags) number(name types.Str, space types.Tag) int32 {
 func (t *Tags) Of(id types.ID) int32 { return t.of[id] - 1 }
 
 // TagHash returns the hash that the unpinned stub of a tag has or would have.
-func (s *Survey) TagHash(tag int32) types.Hash {
+func (s *Shapes) TagHash(tag int32) types.Hash {
 	t := &s.Tags.List[tag]
 	return types.HashStub(t.space, s.Graph.Strs.Hash(t.name))
 }

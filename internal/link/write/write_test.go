@@ -24,7 +24,7 @@ import (
 // result is what is written for some units.
 type result struct {
 	*write.Written
-	types *resolve.Types
+	units *resolve.Units
 	blob  *btf.Blob
 }
 
@@ -40,18 +40,18 @@ func writeUnits(b *linktest.Builder, below *btf.Blob, x *facts.Facts,
 	if opt.Order == nil {
 		opt.Order = binary.LittleEndian
 	}
-	t := resolve.Resolve(b.Survey(), on, nil, 1)
+	t, units := resolve.Resolve(b.Survey(), on, nil, 1)
 	set := features.Default().With(features.GlobalVar)
 	d, err := decide.Decide(t, symbols.New(&b.Graph.Strs, x), x, set, false, 2)
 	if err != nil {
 		return nil, err
 	}
-	w, err := write.BTF(t, d, opt)
+	w, err := write.BTF(t.Types, d, opt)
 	if err != nil {
 		return nil, err
 	}
 	blob, err := btf.Parse(w.BTF, below)
-	return &result{w, t, blob}, err
+	return &result{w, units, blob}, err
 }
 
 func mustWrite(t *testing.T, b *linktest.Builder, below *btf.Blob, opt write.Options) *result {
@@ -206,10 +206,10 @@ func TestSplit(t *testing.T) {
 		t.Errorf("begins with id %d, offset %d; the base ends before %d, %d", r.blob.StartID,
 			r.blob.BaseStrLen, vmlinux.EndID(), vmlinux.EndStr())
 	}
-	if id := r.ID(r.types.In(u, shared)); id != theirs {
+	if id := r.ID(r.units.In(u, shared)); id != theirs {
 		t.Errorf("the struct of the base has id %d, want %d", id, theirs)
 	}
-	if id := r.ID(r.types.In(u, own)); id != 4 {
+	if id := r.ID(r.units.In(u, own)); id != 4 {
 		t.Errorf("the struct that is new has id %d, want 4", id)
 	}
 	if r.blob.Header.LayoutLen != 0 {
@@ -227,10 +227,10 @@ func TestID(t *testing.T) {
 	first, second := b.Unit("a.c", 1, shared), b.Unit("b.c", 1, other)
 	r := mustWrite(t, b, below.Finish(), write.Options{})
 	r.want(t, "STRUCT s of 0")
-	if id := r.ID(r.types.In(first, shared)); id != theirs {
+	if id := r.ID(r.units.In(first, shared)); id != theirs {
 		t.Errorf("the struct of the base has id %d, want %d", id, theirs)
 	}
-	if id := r.ID(r.types.In(second, other)); id != 3 {
+	if id := r.ID(r.units.In(second, other)); id != 3 {
 		t.Errorf("the other struct has id %d, want 3", id)
 	}
 }
