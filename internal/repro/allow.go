@@ -99,16 +99,7 @@ func (c *comparison) allow(act *Action, k *keyDiff) {
 			act.Allowed = cmp.Or(act.Allowed, a.Reason)
 		}
 	}
-	if act.Allowed != "" || len(k.roots) > 0 || len(k.from) == 0 {
-		return
+	if act.Allowed == "" && len(k.roots) == 0 && k.from != nil && k.from.Allowed != "" {
+		act.Allowed = "downstream: " + strings.TrimPrefix(k.from.Allowed, "downstream: ")
 	}
-	reason := ""
-	for _, i := range k.from {
-		from := c.report.Actions[i].Allowed
-		if from == "" {
-			return
-		}
-		reason = cmp.Or(reason, from)
-	}
-	act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
 }

@@ -20,8 +20,8 @@ type comparison struct {
 	report          *Report
 	causeNumbers    map[Cause]int // by kind and text
 	work            int
-	at              []int64  // by path, during a comparison of inputs: the artifact in A, plus 1, or 0
-	origins         []origin // by path: the last one
+	inputMemory
+	origins []origin // by path: the last one
 }
 
 // numbers gives equal texts of artifacts the same number in both logs. The numbers have the same
@@ -83,6 +83,7 @@ func newComparison(a, b *execlog.Log) *comparison {
 	c.paths, c.path = numbers(c.logs, func(a *execlog.Artifact) string { return a.Path })
 	c.contents, c.content = numbers(c.logs, func(a *execlog.Artifact) string { return a.Content })
 	c.at, c.origins = make([]int64, len(c.paths)), make([]origin, len(c.paths))
+	c.marks = make([]uint64, (len(c.paths)+63)/64)
 	for i, log := range c.logs {
 		c.walkers[i] = execlog.NewWalker(log)
 		c.prints[i] = c.findPrints(i)

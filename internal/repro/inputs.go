@@ -1,7 +1,7 @@
 package repro
 
 import (
-	"cmp"
+	"math/bits"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +13,13 @@ import (
 type input struct {
 	path int32
 	of   [2]int64 // the artifact in each log, -1 if it isn't an input there
+}
+
+// inputMemory is memory that all comparisons of inputs use.
+type inputMemory struct {
+	at            []int64  // by path: the artifact in A, plus 1, or 0
+	marks         []uint64 // by path, one bit each: whether it was found
+	found, sorted []input  // what differs
 }
 
 // origin says where an input that differs comes from.
@@ -42,10 +49,15 @@ func (k *keyDiff) inputs(a, b *execlog.Spawn) {
 			c.work++
 		}
 	}
-	slices.SortFunc(found, func(x, y input) int { return cmp.Compare(x.path, y.path) })
-	seen := map[int]bool{}
 	for _, in := range found {
 		o := c.origin(in)
+		if o.action >= 0 {
+			k.inherit(&c.report.Actions[o.action])
+			if len(k.act.Changes) == maxChanges {
+				k.act.More++
+				continue
+			}
+		}
 		ch := Change{Kind: Input, Name: c.paths[in.path], InA: in.of[0] >= 0, InB: in.of[1] >= 0,
 			Note: o.note}
 		switch {
@@ -64,27 +76,31 @@ func (k *keyDiff) inputs(a, b *execlog.Spawn) {
 			continue
 		}
 		ch.From = o.action
-		k.from = append(k.from, int32(o.action))
-		for _, n := range c.report.Actions[o.action].Causes {
-			if c.work++; !seen[n] {
-				seen[n] = true
-				k.causes = append(k.causes, n)
-			}
-		}
-		if len(k.act.Changes) == maxChanges {
-			k.act.More++
-		} else {
-			k.act.Changes = append(k.act.Changes, ch)
+		k.act.Changes = append(k.act.Changes, ch)
+	}
+}
+
+// inherit adds the causes of an action that made a changed input. Of all of them, only the
+// maxCauses smallest can be in the report.
+func (k *keyDiff) inherit(maker *Action) {
+	if k.from == nil || k.from.Allowed != "" && maker.Allowed == "" {
+		k.from = maker
+	}
+	for _, n := range maker.Causes {
+		k.c.work++
+		if at, found := slices.BinarySearch(k.causes, n); !found && at < maxCauses {
+			k.causes = slices.Insert(k.causes[:min(len(k.causes), maxCauses-1)], at, n)
 		}
 	}
 }
 
-// differentInputs returns the inputs that differ between two sets.
-func (c *comparison) differentInputs(a, b execlog.SetID) (found []input) {
+// differentInputs returns the inputs that differ between two sets, in the order of their paths. The
+// result is valid until the next call.
+func (c *comparison) differentInputs(a, b execlog.SetID) []input {
 	if c.work > maxWork {
 		return nil // Compare returns an error
 	}
-	at := c.at
+	at, found := c.at, c.found[:0]
 	for id := range c.walkers[0].All(a) {
 		at[c.path[0][id]] = int64(id) + 1
 		c.work++
@@ -110,7 +126,30 @@ func (c *comparison) differentInputs(a, b execlog.SetID) (found []input) {
 			at[c.path[i][id]] = 0
 		}
 	}
-	return found
+	c.found = found
+	return c.byPath(found)
+}
+
+// byPath returns inputs in the order of their paths. Comparisons, which slices.Sort needs, would
+// take most of the time if many actions read the same many files.
+func (c *comparison) byPath(found []input) []input {
+	sorted := c.sorted[:0]
+	for n, in := range found {
+		c.at[in.path] = int64(n)
+		c.marks[in.path/64] |= 1 << (in.path % 64)
+	}
+	if len(found) > 0 {
+		c.work += len(c.marks) / 16 // about as fast as one input
+		for word := range c.marks {
+			for ; c.marks[word] != 0; c.marks[word] &= c.marks[word] - 1 {
+				path := 64*word + bits.TrailingZeros64(c.marks[word])
+				sorted = append(sorted, found[c.at[path]])
+				c.at[path] = 0
+			}
+		}
+	}
+	c.sorted = sorted
+	return sorted
 }
 
 // maxLinks limits how many links in a chain are followed.

@@ -21,8 +21,8 @@ type keyDiff struct {
 	c      *comparison
 	act    *Action
 	roots  []int   // causes that begin here
-	from   []int32 // the actions that made changed inputs
-	causes []int   // the causes of those actions
+	from   *Action // one that made a changed input; one that isn't allowed, if there is any
+	causes []int   // of all actions that made changed inputs, the smallest, in ascending order
 }
 
 // compare fills in the changes of the action.

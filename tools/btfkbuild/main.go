@@ -18,6 +18,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild/buildfiles"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
@@ -151,6 +152,9 @@ func (o *options) run(stdout, stderr io.Writer) error {
 	t, err := o.read(stderr)
 	if err != nil {
 		return err
+	}
+	if err := mapped.Check(); err != nil {
+		return err // before anything is written
 	}
 	if t.Rust && !o.excludeSet {
 		o.build.LangExclude = []string{"rust"}

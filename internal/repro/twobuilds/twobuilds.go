@@ -42,6 +42,7 @@ type Builds struct {
 	scratch string
 	of      [2][]string // the values of surroundings
 	mu      sync.Mutex  // held while a command runs, and forever after Close
+	closing sync.Mutex  // held forever by the first call of Close
 	context context.Context
 	cancel  context.CancelFunc
 }
@@ -223,6 +224,7 @@ func (b *Builds) Build(i int) error {
 // calls of Close and of other methods that run commands don't return.
 // Rule: btfrepro run: what happens after an interrupt.
 func (b *Builds) Close() error {
+	b.closing.Lock() // a call after an interrupt comes before that of the build that it ends
 	b.cancel()
 	b.mu.Lock()
 	for i, of := range b.of {
