@@ -73,12 +73,18 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	return One(o, opt)
+}
+
+// One is Link for a single object, which it doesn't keep after the first stages.
+func One(o *object.Object, opt Options) (*Result, error) {
 	opt.setDefaults()
+	order := orderOf(o)
 	r, _, err := opt.resolve(o)
 	if err != nil {
 		return nil, err
 	}
-	linked, err := opt.finish(r, nil, orderOf(o))
+	linked, err := opt.finish(r, nil, order)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/link"
-	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // Extra is a pass that makes split BTF of the variables that aren't per-CPU, Result.Extra. It needs
@@ -21,7 +20,7 @@ func (Extra) Add(s *Source, r *Result) error {
 	}
 	options := s.options(bases)
 	options.Variables = link.Extra
-	r.Extra, err = link.Link([]*object.Object{s.Object}, options)
+	r.Extra, err = link.One(s.Object, options)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Path, err)
 	}

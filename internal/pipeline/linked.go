@@ -86,7 +86,11 @@ func (s *Source) link() (*Result, error) {
 	if how.Watch != nil {
 		options.Step = how.Watch.Linking()
 	}
-	made, err := link.Link([]*object.Object{s.Object}, options)
+	o := s.Object
+	if len(how.Passes) == 0 {
+		s.Object = nil // so that it takes up memory only as long as the link needs it
+	}
+	made, err := link.One(o, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
