@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -41,6 +42,7 @@ type Builds struct {
 	scratch string
 	of      [2][]string // the values of surroundings
 	mu      sync.Mutex  // held while a command runs, and forever after Close
+	closing atomic.Bool // whether Close has been called
 	context context.Context
 	cancel  context.CancelFunc
 }
@@ -222,6 +224,9 @@ func (b *Builds) Build(i int) error {
 // calls of Close and of other methods that run commands don't return.
 // Rule: btfrepro run: what happens after an interrupt.
 func (b *Builds) Close() error {
+	if b.closing.Swap(true) {
+		select {}
+	}
 	b.cancel()
 	b.mu.Lock()
 	for i, of := range b.of {
