@@ -60,7 +60,7 @@ func (b *Build) elfEqualsLink(linked, features string) string {
 func unitsAbsent(err error) bool {
 	var failed *commandError
 	return errors.As(err, &failed) &&
-		strings.Contains(failed.result.Stderr, "no function in the linked file")
+		strings.Contains(failed.result.Stderr, " left out, as none of ")
 }
 
 func (b *Build) featuresObject(elf, features string) string {

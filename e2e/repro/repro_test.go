@@ -18,6 +18,8 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // jsonReport is the part of btfrepro's JSON report that the tests read.
 type jsonReport struct {
 	Differ, Allowed int
+	Verdicts        map[string]int
+	Cached          int `json:"same_by_cache"`
 	Causes          []struct {
 		Kind, Text         string
 		Direct, Downstream int
@@ -35,8 +37,14 @@ type jsonReport struct {
 
 func diff(t *testing.T, code int, args ...string) (*jsonReport, string) {
 	t.Helper()
+	return compared(t, code, "diff", append([]string{"--all"}, args...)...)
+}
+
+// compared runs a verb, and returns its report as JSON and as text.
+func compared(t *testing.T, code int, verb string, args ...string) (*jsonReport, string) {
+	t.Helper()
 	out := filepath.Join(t.TempDir(), "report.json")
-	text := btfrepro(t, code, append([]string{"diff", "--all", "--json=" + out}, args...)...)
+	text := btfrepro(t, code, append([]string{verb, "--json=" + out}, args...)...)
 	var f jsonReport
 	if err := json.Unmarshal(harness.ReadFile(t, out), &f); err != nil {
 		t.Fatal(err)

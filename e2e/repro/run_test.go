@@ -52,12 +52,10 @@ func newSurroundings(t *testing.T, more string) string {
 
 // TestRun lets "btfrepro run" make the two builds.
 func TestRun(t *testing.T) {
-	bazel := findBazel(t)
-	dir, scratch, keep := newSurroundings(t, ""), t.TempDir(), t.TempDir()
-	out := filepath.Join(t.TempDir(), "report.json")
-	btfrepro(t, 1, "run", "--bazel="+bazel, "--workspace="+dir, "--scratch="+scratch, "--json="+out,
-		"--keep-logs="+keep, "--", "--action_env=LC_ALL", "//...")
-	f, _ := diff(t, 1, filepath.Join(keep, "A.log"), filepath.Join(keep, "B.log"))
+	findBazel(t)
+	dir, scratch := newSurroundings(t, ""), t.TempDir()
+	f, _ := compared(t, 1, "run", "--workspace="+dir, "--scratch="+scratch, "--",
+		"--action_env=LC_ALL", "//...")
 	locale := ""
 	for _, c := range f.Causes {
 		if c.Kind == "environment" {
@@ -83,7 +81,7 @@ func TestRun(t *testing.T) {
 // TestInterrupt interrupts "btfrepro run" during a build. Neither files nor a Bazel server may be
 // left.
 func TestInterrupt(t *testing.T) {
-	bazel := findBazel(t)
+	findBazel(t)
 	scratch := t.TempDir()
 	began := filepath.Join(t.TempDir(), "began")
 	dir := newSurroundings(t, `
@@ -93,8 +91,8 @@ command(
     command = "mkdir $1.d; chmod 500 $1.d; touch `+began+`; sleep 1000",
 )
 `)
-	cmd := exec.Command(harness.Tool(t, "btfrepro"), "run", "--bazel="+bazel, "--workspace="+dir,
-		"--scratch="+scratch, "--", "--spawn_strategy=local", "//...")
+	cmd := exec.Command(harness.Tool(t, "btfrepro"), "run", "--workspace="+dir, "--scratch="+scratch,
+		"--", "--spawn_strategy=local", "//...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // newHello copies examples/hello. It returns the directory of the copy, and the Bazel flag that
@@ -22,30 +21,16 @@ func newHello(t *testing.T) (dir, flag string) {
 // TestRunTargets lets "btfrepro run" build real targets twice: the BTF of a kernel and of modules.
 // All actions must be the same in both builds.
 func TestRunTargets(t *testing.T) {
-	bazel := findBazel(t)
+	findBazel(t)
 	dir, flag := newHello(t)
-	scratch, keep := t.TempDir(), t.TempDir()
-	text := btfrepro(t, 0, "run", "--bazel="+bazel, "--workspace="+dir, "--scratch="+scratch,
-		"--keep-logs="+keep, "--", flag, "--@rules_btf//rules/settings:grain=object",
-		"//:vmlinux_btf", "//:raid_btf", "//:raid_btf_from_ko")
-	log, err := execlog.ReadFile(filepath.Join(keep, "A.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	same := map[string]int{} // all actions are the same, because the exit code is 0
-	for _, s := range log.Spawns {
-		same[s.Mnemonic]++
-		if strings.HasPrefix(s.Mnemonic, "Go") || s.CacheHit {
-			t.Errorf("a tool was built, or there is a cache: %s %s", s.Mnemonic, s.Label)
-		}
-	}
-	for mnemonic, least := range map[string]int{
-		"CppCompile": 7, "BtfGen": 7, "BtfMerge": 1, "BtfFacts": 3, "BtfLink": 4, "BtfBase": 2,
-	} {
-		if same[mnemonic] < least {
-			t.Errorf("%d actions %s are the same, want %d or more\n%s", same[mnemonic], mnemonic, least,
-				text)
-		}
+	scratch := t.TempDir()
+	f, text := compared(t, 0, "run", "--workspace="+dir, "--scratch="+scratch, "--", flag,
+		"--@rules_btf//rules/settings:grain=object", "//:vmlinux_btf", "//:raid_btf",
+		"//:raid_btf_from_ko")
+	// At least 7 CppCompile and 7 BtfGen, BtfMerge, 3 BtfFacts, 4 BtfLink and 2 BtfBase.
+	if f.Verdicts["same"] < 24 || f.Cached > 0 {
+		t.Errorf("%d actions are the same, of which %d came from a cache\n%s", f.Verdicts["same"],
+			f.Cached, text)
 	}
 	checkEmpty(t, scratch)
 }
@@ -56,10 +41,10 @@ func TestTools(t *testing.T) {
 	if os.Getenv("REPRO_TOOLS") == "" {
 		t.Skip("SKIPPED: builds the tools four times from source; set REPRO_TOOLS=1 to run")
 	}
-	bazel := findBazel(t)
+	findBazel(t)
 	for _, mode := range []string{"fastbuild", "opt"} {
-		text := btfrepro(t, 0, "run", "--bazel="+bazel, "--workspace="+harness.Repo(),
-			"--scratch="+t.TempDir(), "--", "-c", mode, "//tools/btfgen", "//tools/btfdedup",
+		text := btfrepro(t, 0, "run", "--workspace="+harness.Repo(), "--scratch="+t.TempDir(),
+			"--", "-c", mode, "//tools/btfgen", "//tools/btfdedup",
 			"//tools/btfrepro")
 		t.Log(text)
 	}

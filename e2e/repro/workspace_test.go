@@ -247,6 +247,7 @@ func findBazel(t *testing.T) string {
 	if err != nil {
 		t.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
 	}
+	t.Setenv("BAZEL", bazel)
 	return bazel
 }
 

@@ -10,7 +10,7 @@ func TestNames(t *testing.T) {
 		for o in ./-x.o ./@x.o a=b.o ./-d/x.o ./=e/--x=y.o; do gcc -g -c -o $o a.c; done
 		for l in ./-linked ./-d/-linked; do ld -e 0 -o $l ./-x.o; done
 		for ko in ./-m.ko ./@n.ko ./-d/-k=l.ko; do ld -r -o $ko ./-x.o; done
-		cp ./@n.ko ./=e/k.ko; echo =e/k.o > ./=e/k.mod
+		cp ./@n.ko ./=e/k.ko
 		cp ./-linked dwz; cp ./-linked other; dwz -l none -L none -m ./@sup dwz other`)
 	w.Write("-d/BUILD.bazel", `exports_files(glob(["*"]))`)
 	w.Write("=e/BUILD.bazel", `
@@ -35,7 +35,7 @@ modules_btf(name = "modules", base = ":@kernel", modules = [":-m.ko", ":@n.ko", 
 module_btf(name = "-m_btf", base = ":@kernel", module = ":-m.ko")
 btf_embed(name = "embedded", src = ":-m.ko", btf = ":-m_btf")
 btf_objects(name = "of_dwz", srcs = [":dwz"], debug = [":@sup"])
-btf_archive(name = "archive", modules = ["//=e:modules", ":-m_btf"], objects = ["//=e:k.mod"],
+btf_archive(name = "archive", modules = ["//=e:modules", ":-m_btf"],
             paths = {":-m_btf": "kernel/-m.ko"}, release = "7.2", vmlinux = ":@kernel")
 btf_import(name = "imported", src = ":-k=.btf")
 `)

@@ -137,9 +137,7 @@ def _btf_archive_impl(ctx):
             for info in [t[BtfModulesInfo] for t in ctx.attr.modules if BtfModulesInfo in t]
             for files in [info.btfs, info.inlines]
         ]),
-        objects = ctx.files.objects,
         release = ctx.attr.release,
-        build_id = ctx.attr.build_id,
         out = out,
     )
     return [DefaultInfo(files = depset([out]))]
@@ -170,7 +168,6 @@ such as `vmlinux.inline`.
 BTF that the kernel would refuse is an error. `btfdedup verify --manifest NAME/manifest.json` checks
 a copy.""",
     attrs = {
-        "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(
             default = "dir",
             doc = """`dir`, `tar` or `tar.zst`. Tar archives contain no timestamps or owners, so the
@@ -181,11 +178,6 @@ same content gives the same bytes.""",
             doc = """The modules: `module_btf` and `modules_btf` targets. If a module is based on
 another module, list both.""",
             providers = [[BtfInfo], [BtfModulesInfo]],
-        ),
-        "objects": attr.label_list(
-            allow_files = [".mod"],
-            doc = """Kbuild's files `m.mod`, each of which lists the objects of the module `m`, one
-per line. The manifest repeats these lists.""",
         ),
         "out": attr.output(
             doc = """The tar archive to write. The default is `NAME.tar` or `NAME.tar.zst`.""",

@@ -155,7 +155,7 @@ def btf_diff_test(
 
     Ids and order don't matter. The test prints a summary and the 300 most important differences;
     `bazel run //:NAME -- --limit=0` prints all of them, and accepts other flags of `btfdedup diff`
-    too, such as `--name` or `--format=html`.
+    too, such as `--name` or `--format=json`.
 
     ```starlark
     btf_diff_test(

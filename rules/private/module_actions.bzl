@@ -173,7 +173,7 @@ def btf_embed_action(
         resource_set = _link_resources if several else _embed_resources,
     )
 
-def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, out):
+def btf_archive_files(ctx, vmlinux, modules, many, release, out):
     """Declares BtfArchive: the BTF of a release with its manifest.
 
     Args:
@@ -185,19 +185,14 @@ def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, o
             the module on which btf is based).
         many: depset of File, raw BTF files named after their modules, and directories of them,
             based on vmlinux; and the sites of inlined functions, named MODULE.inline.btf.
-        objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
-        build_id: string, the build id of vmlinux; may be empty.
         out: File to write, a directory or a file NAME.tar or NAME.tar.zst.
     """
     args = ctx.actions.args()
     args.add_all("-o", [out], expand_directories = False)
     args.add("--release", release)
-    if build_id:
-        args.add("--build-id", build_id)
     args.add("--vmlinux", vmlinux.btf)
-    add_named(args, objects, before_each = "--objects")
-    inputs = [vmlinux.btf] + objects
+    inputs = [vmlinux.btf]
     for module in modules:
         inputs.append(module.btf)
         if module.distilled:

@@ -87,9 +87,7 @@ def _archives():
     ]
     btf_archive(
         name = "whole_release",
-        build_id = "0aff",
         modules = all_modules,
-        objects = ["archive/disk.mod"],
         paths = {":archived_disk_btf": "kernel/drivers/my-disk.ko"},
         release = "7.2.12",
         tags = ["manual"],
@@ -130,10 +128,10 @@ def archive_suite(name):
     Args:
         name: name of the test suite.
     """
-    files = ["vmlinux.btfo", "disk.ko", "raid.ko", "other.ko", "disk.mod"]
+    files = ["vmlinux.btfo", "disk.ko", "raid.ko", "other.ko"]
     for file in files:
         write_file(name = "archive_" + file, out = "archive/" + file, content = [])
-    srcs = ["archive/" + file for file in files[:4]]
+    srcs = ["archive/" + file for file in files]
     _modules(name = "archived", srcs = srcs)
     _modules(name = "another", srcs = srcs)
     _archives()
@@ -147,12 +145,8 @@ def archive_suite(name):
             "whole_release",
             "--release",
             "7.2.12",
-            "--build-id",
-            "0aff",
             "--vmlinux",
             "archived.btf",
-            "--objects",
-            "disk.mod",
             "--on=archived_raid=my-disk.ko",
             "archived_raid=archived_raid_btf.btf",
             "kernel/drivers/my-disk.ko=archived_disk_btf.btf",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -60,11 +59,6 @@ btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf vmlinux.inline.bt
 	})
 	flags.InputVar(&a.release.Vmlinux, "vmlinux",
 		"the `FILE` with the BTF of vmlinux: raw BTF or an ELF file")
-	flags.StringVar(&a.release.BuildID, "build-id", "",
-		"the build id of vmlinux in `HEX`; the default is the build id in its ELF file")
-	flags.StringArrayVar(&a.objects, "objects", nil,
-		"`NAME=FILE`: FILE lists the objects of the module NAME, one per line; for a NAME.mod "+
-			"from Kbuild, FILE alone is enough")
 	flags.StringArrayVar(&a.distilled, "distilled-base", nil,
 		"`NAME=FILE`: FILE is the distilled base of the module NAME, whose raw BTF is relocated to"+
 			" the BTF of vmlinux")
@@ -74,8 +68,8 @@ btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf vmlinux.inline.bt
 }
 
 type archiveRun struct {
-	release                archive.Release
-	objects, distilled, on []string
+	release       archive.Release
+	distilled, on []string
 }
 
 func (r *archiveRun) run(env *cli.Env, args []string) error {
@@ -102,9 +96,6 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		r.release.On[module] = archive.Name(base)
 	}
 	if r.release.Distilled, err = pairs("--distilled-base", "NAME=FILE", r.distilled); err != nil {
-		return err
-	}
-	if err := r.readObjects(); err != nil {
 		return err
 	}
 	inputs := []string{r.release.Vmlinux}
@@ -200,34 +191,4 @@ func pairs(flag, form string, args []string) (map[string]string, error) {
 		m[name] = value
 	}
 	return m, nil
-}
-
-// maxList is the maximum size of a list of objects, in bytes.
-const maxList = 16 << 20
-
-func (r *archiveRun) readObjects() error {
-	r.release.Objects = map[string][]string{}
-	for _, arg := range r.objects {
-		name, file, ok := strings.Cut(arg, "=")
-		if !ok {
-			name, file = arg, arg
-		}
-		if name = archive.Name(name); name == "" || file == "" {
-			return cli.Usagef("--objects: %q doesn't have the form NAME=FILE", arg)
-		}
-		f, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		data, err := io.ReadAll(io.LimitReader(f, maxList+1))
-		f.Close()
-		if err == nil && len(data) > maxList {
-			err = fmt.Errorf("%s: more than %d bytes, so it is not a list of objects", file, maxList)
-		}
-		if err != nil {
-			return err
-		}
-		r.release.Objects[name] = append(r.release.Objects[name], strings.Fields(string(data))...)
-	}
-	return nil
 }

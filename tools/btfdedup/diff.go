@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
-	"github.com/rules-btf/rules_btf/internal/command/progress"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff/render"
@@ -54,8 +53,8 @@ Exit codes: 0 if equal or, for the kABI, if all changes are compatible or allowe
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
 # what has changed in two structs
 btfdedup diff --name task_struct --name sock old.btf new.btf
-# a page for a browser, with all details
-btfdedup diff --indirect --format=html old.btf new.btf
+# with what differs only because of that
+btfdedup diff --indirect old.btf new.btf
 # kernels with their modules
 btfdedup diff 7.1.tar.zst 7.2.tar.zst
 # the kABI
@@ -69,7 +68,7 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 		"the BTF `FILE` on which A is based; repeat the flag for a chain; --base is for both sides")
 	flags.InputsVar(&r.baseB, "base-b", "the BTF `FILE` on which B is based, like --base-a for A")
 	flags.Var(&r.kinds, "kinds", "compare only these `kinds`, such as struct,union,func")
-	flags.PageFormatVar(&r.format)
+	flags.FormatVar(&r.format)
 	flags.StringArrayVar(&r.names, "name", nil,
 		"compare only types with the name `N`, or with a kind and name, such as \"struct sock\"; "+
 			"repeat the flag for several names")
@@ -106,14 +105,10 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	if err != nil {
 		return err
 	}
-	switch r.format {
-	case "html":
-		err = render.HTML(env.Stdout, files[0], files[1], result, onPage(report))
-	case "json":
+	if r.format == "json" {
 		err = writeJSON(env.Stdout, diffReport{diffSchema, result.Same(), report, result})
-	default:
-		err = render.Text(env.Stdout, result, render.Options{Columns: progress.Columns(env.Stdout),
-			Limit: r.limit, KABI: onPage(report)})
+	} else {
+		err = render.Text(env.Stdout, result, render.Options{Limit: r.limit, KABI: inText(report)})
 	}
 	no := !result.Same()
 	if report != nil {

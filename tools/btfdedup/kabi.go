@@ -186,8 +186,8 @@ func (r *diffRun) compareKABI(
 	return report, result, nil
 }
 
-// onPage is what render says about a report.
-func onPage(r *kabi.Report) *render.KABI {
+// inText is what render says about a report.
+func inText(r *kabi.Report) *render.KABI {
 	if r == nil {
 		return nil
 	}

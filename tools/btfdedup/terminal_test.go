@@ -118,24 +118,6 @@ func TestProgressOnTerminal(t *testing.T) {
 	s.waitFor(t, `(^|\x1b\[K)btfdedup: open /nonexistent: no such file or directory\r\n`)
 }
 
-// TestDiffOnTerminal: on a wide terminal, diff writes two columns.
-func TestDiffOnTerminal(t *testing.T) {
-	a, b := filepath.Join(t.TempDir(), "a.btf"), filepath.Join(t.TempDir(), "b.btf")
-	rawBTF(t, a, "s", 4)
-	rawBTF(t, b, "s", 8)
-	for width, want := range map[uint16]string{119: `(?m)^-   };`,
-		120: `(?m)^  }; .* │   }; .*\r$`} {
-		s := newTerminal(t)
-		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 24, Cols: width}); err != nil {
-			t.Fatal(err)
-		}
-		if code := cli.Execute(program, []string{"diff", a, b}, nil, s.tty, s.tty); code != 1 {
-			t.Errorf("code %d", code)
-		}
-		s.waitFor(t, want)
-	}
-}
-
 // TestMergeVerbose checks what -v prints about merge and link, which read the types of several
 // files. There are three units, each with int and a struct.
 func TestMergeVerbose(t *testing.T) {

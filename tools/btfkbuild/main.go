@@ -82,8 +82,6 @@ func command() *cobra.Command {
 	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: also make symbolic links to the files"+
 		" in TREE")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
-	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
-		" command and the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "list in `FILE` the files on which the result depends")
 	c.RunE = cli.RunE(func(env *cli.Env, args []string) error {
 		if err := o.verify(flags); err != nil {
@@ -168,9 +166,6 @@ func (o *options) run(stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.tree, err)
 	}
-	if o.files {
-		return printFiles(stdout, o.tree, append(buildfiles.Files(packages), t.Inputs...))
-	}
 	changes, err := buildfiles.Changes(dir, packages, buildfiles.SkippedText(t))
 	if err != nil {
 		return err
@@ -233,17 +228,4 @@ func packageOf(dir string) string {
 			return ""
 		}
 	}
-}
-
-func printFiles(w io.Writer, tree string, names []string) error {
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
-			continue // the command looked for it, but it doesn't exist
-		}
-		if _, err := fmt.Fprintln(w, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
-	"github.com/rules-btf/rules_btf/internal/repro/render"
 	"github.com/rules-btf/rules_btf/internal/repro/typediff"
 )
 
@@ -154,7 +153,7 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 	}
 	if r.json != "" {
 		err := env.WriteOutput(r.json, func(w io.Writer) error {
-			return render.JSON(w, report, names[0], names[1])
+			return writeJSON(w, report, names[0], names[1])
 		})
 		if err != nil {
 			return err
@@ -163,5 +162,5 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 	if r.json == "-" {
 		return nil
 	}
-	return render.Text(env.Stdout, report, r.all)
+	return writeText(env.Stdout, report, r.all)
 }

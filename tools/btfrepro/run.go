@@ -20,7 +20,8 @@ func runCommand() *cobra.Command {
 Builds the targets twice, and compares the logs as "btfrepro diff" does. The second build runs in a
 copy of the workspace, with a different directory, output base, HOME, USER, locale, time zone, umask
 and number of jobs. Both builds start from nothing: they have new output bases and no disk cache,
-and neither read nor write a remote cache. The arguments after -- are passed to bazel build.
+and neither read nor write a remote cache. The arguments after -- are passed to bazel build. The
+command is that in the variable BAZEL, or else bazelisk, bazel, or bazelw in the workspace.
 
 All outputs are below --scratch. They are removed at the end, even after an interrupt, and the Bazel
 servers are shut down. The workspace doesn't change, except for files that any build changes
@@ -35,16 +36,11 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 	flags.NoStdin = "the arguments are passed to Bazel"
 	var r reportFlags
 	r.define(flags)
-	var opt twobuilds.Options
-	flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
-		"the Bazel `COMMAND`; the default is bazelisk, bazel, or bazelw in the workspace")
-	flags.Lookup("bazel").DefValue = ""
+	opt := twobuilds.Options{Bazel: os.Getenv("BAZEL")}
 	flags.StringVar(&opt.Workspace, "workspace", ".", "the root `DIR` of the workspace")
 	flags.InputVar(&opt.CopyRoot, "copy-root",
 		"copy `DIR`, which contains the workspace and other files that the workspace needs")
 	flags.OutputDirVarP(&opt.Scratch, "scratch", "", "a `DIR` with space for two output bases")
-	flags.OutputDirVarP(&opt.Keep, "keep-logs", "",
-		"write A.log and B.log to the existing directory `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		opt.Args, opt.Out = args, env.Stderr
 		return runBuilds(env, opt, &r)

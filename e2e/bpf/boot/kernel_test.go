@@ -19,7 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 )
 
 // A kernel is a kernel that e2e/bpf/boot/fetch or e2e/boot/fetch has fetched.
@@ -52,7 +52,7 @@ func newKernel(t *testing.T, name, dir string) kernel {
 	}
 	for _, o := range objects {
 		if k.has(o) {
-			k.compiled[o] = programtest.Compile(t, string(harness.ReadFile(t,
+			k.compiled[o] = bpftest.Compile(t, string(harness.ReadFile(t,
 				filepath.Join("testdata", o+".bpf.c"))))
 		} else {
 			t.Logf("the object %s is left out: this kernel is too old", o)

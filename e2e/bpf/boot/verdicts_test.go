@@ -10,10 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // The seeds of the samples, and the number of programs in each. For each program, libbpf reads all
@@ -39,8 +39,8 @@ func (k kernel) newSamples(t *testing.T) []sample {
 	t.Helper()
 	var list []sample
 	for seed := uint64(1); seed <= samples && k.has("kfunc"); seed++ {
-		whole := programtest.Parse(t, k.vmlinuxBTF)
-		random := programtest.NewRandom(seed, whole)
+		whole := bpftest.Parse(t, k.vmlinuxBTF)
+		random := bpftest.NewRandom(seed, whole)
 		random.Guards = true
 		s := sample{seed: seed, several: map[string]bool{}}
 		s.object, s.sources = random.Compile(t, sampleSize)

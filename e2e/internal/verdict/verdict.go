@@ -22,7 +22,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 )
 
 // A Module is a module that the kernel loads.
@@ -61,8 +61,8 @@ func Make(t testing.TB, kernel string, types []byte, modules []Module, n int, im
 	}
 	c := &Cases{kernel: kernel, types: blob, image: image, loads: map[string][]report.Load{},
 		way: map[string]string{}}
-	seed := programtest.Number(t, "VERDICT_SEED", 1)
-	n = programtest.Number(t, "VERDICT_MODULES", n)
+	seed := bpftest.Number(t, "VERDICT_SEED", 1)
+	n = bpftest.Number(t, "VERDICT_MODULES", n)
 	t.Logf("%d wrong modules, made from %d modules; VERDICT_SEED=%d", n, len(suitable), seed)
 	for i := range n {
 		c.add(t, i, rand.New(rand.NewPCG(uint64(seed), uint64(i))), suitable)

@@ -22,13 +22,6 @@ func (f *FlagSet) ChoiceVar(p *string, name, usage string, words ...string) {
 	f.Var(&choice{p, words}, name, usage)
 }
 
-// PageFormatVar is FormatVar for reports that can also be a page for a browser.
-func (f *FlagSet) PageFormatVar(p *string) {
-	*p = "text"
-	f.ChoiceVar(p, "format", "the output `format`: text, json for one JSON object, or html for a page",
-		"text", "json", "html")
-}
-
 // FormatVar defines the flag --format, for verbs that print a report.
 func (f *FlagSet) FormatVar(p *string) {
 	*p = "text"

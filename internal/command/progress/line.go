@@ -52,8 +52,8 @@ func Start(w io.Writer, text func() string) *Line {
 	return l
 }
 
-// Columns returns the width of the terminal to which w writes, or 0 if w is not a terminal.
-func Columns(w io.Writer) int {
+// columns returns the width of the terminal to which w writes, or 0 if w is not a terminal.
+func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
@@ -82,7 +82,7 @@ func (l *Line) run() {
 // draw writes the line in a single write, so that the terminal doesn't flicker. The last column
 // stays free: a character there makes some terminals go to the next line.
 func (l *Line) draw() {
-	width := cmp.Or(Columns(l.terminal), someWidth)
+	width := cmp.Or(columns(l.terminal), someWidth)
 	text := l.text()
 	l.mu.Lock()
 	defer l.mu.Unlock()

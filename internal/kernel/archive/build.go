@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,13 +18,10 @@ import (
 // Release is the input of Build.
 type Release struct {
 	Name    string // as uname -r prints it
-	BuildID string // build id of vmlinux, in hexadecimal; "" to read it from the file
 	Vmlinux string // file with the BTF of the kernel: raw or ELF
 	// Modules has the BTF of modules, and of the sites of inlined functions: the file of a module m,
 	// or of Vmlinux, with sites has the name m.inline.
 	Modules []Module
-	// Objects maps the name of a module to the object files from which the module was linked.
-	Objects map[string][]string
 	// Distilled maps the name of a module to the file with its distilled base, if that is not in
 	// the ELF file.
 	Distilled map[string]string
@@ -68,7 +64,7 @@ func Build(r Release) (*Archive, error) {
 	}
 	kernel := &b.parts[b.ids[Vmlinux]]
 	kernel.raw, kernel.layer = kernel.source.raw, vmlinux
-	if err := b.addLists(); err != nil {
+	if err := b.addDistilled(); err != nil {
 		return nil, err
 	}
 	if err := b.checkSites(); err != nil {
@@ -103,7 +99,6 @@ type part struct {
 	name, path string
 	source     *source
 	raw        []byte
-	objects    []string
 	layer      *layer
 	err        error
 }
@@ -116,15 +111,7 @@ func (b *builder) vmlinux() (*layer, *source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	given := strings.ToLower(b.release.BuildID)
-	if id, err := hex.DecodeString(given); err != nil || len(id) > maxBuildID {
-		return nil, nil, fmt.Errorf("the build id %q is not hexadecimal or has more than %d bytes",
-			given, maxBuildID)
-	}
-	if given != "" && s.buildID != "" && s.buildID != given {
-		return nil, nil, fmt.Errorf("%s: it has the build id %s, not %s", s.file, s.buildID, given)
-	}
-	b.buildID = cmp.Or(given, s.buildID)
+	b.buildID = s.buildID
 	if s.origin.Release != "" && s.origin.Release != b.release.Name {
 		return nil, nil, fmt.Errorf("%s: it is the kernel %s, not %s", s.file, s.origin.Release,
 			b.release.Name)
@@ -213,15 +200,8 @@ func readPart(m Module) part {
 	return p
 }
 
-// addLists sorts the lists of objects, and reads the distilled bases.
-func (b *builder) addLists() error {
-	for _, name := range slices.Sorted(maps.Keys(b.release.Objects)) {
-		p := b.module(name)
-		if p == nil {
-			return fmt.Errorf("there is a list of objects for %s, but no such module", name)
-		}
-		p.objects = slices.Compact(slices.Sorted(slices.Values(b.release.Objects[name])))
-	}
+// addDistilled reads the distilled bases.
+func (b *builder) addDistilled() error {
 	for _, name := range slices.Sorted(maps.Keys(b.release.Distilled)) {
 		file, p := b.release.Distilled[name], b.module(name)
 		if p == nil {
@@ -318,7 +298,7 @@ func (b *builder) describe(p *part) error {
 		return fmt.Errorf("read as BTF based on %s: %w", on.Name, err)
 	}
 	l.Conflicts = l.countConflicts()
-	l.Path, l.Objects = p.path, p.objects
+	l.Path = p.path
 	if b.isBase[p.name] {
 		l.findTags()
 	} else {

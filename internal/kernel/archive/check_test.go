@@ -254,9 +254,6 @@ func TestMissingFields(t *testing.T) {
 	for i, file := range whole["files"].([]any) {
 		file := file.(map[string]any)
 		for name, value := range file {
-			if name == "objects" {
-				continue // optional
-			}
 			for _, damage := range []func(){
 				func() { delete(file, name) },
 				func() { file[name] = nil },

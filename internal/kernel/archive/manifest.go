@@ -46,8 +46,7 @@ type File struct {
 	Types        int    `json:"types"`         // number of types
 	Conflicts    int    `json:"conflicts"`     // number of tags that this file defines again
 
-	Path    string   `json:"path"`              // path in /lib/modules/RELEASE; "" if unknown
-	Objects []string `json:"objects,omitempty"` // the objects from which a module was linked
+	Path string `json:"path"` // path in /lib/modules/RELEASE; "" if unknown
 }
 
 // Base describes a base of a file, as that base was when the file was made.

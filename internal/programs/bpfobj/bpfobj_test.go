@@ -16,9 +16,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
-	support "github.com/rules-btf/rules_btf/internal/support/programtest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // theCalls is a source with functions that call each other. Some are in .text, others in sections
@@ -100,11 +100,11 @@ var theFunctions = []string{
 // TestCalls checks which function calls which, by immediates and by relocations, in all forms of
 // object files.
 func TestCalls(t *testing.T) {
-	support.Need(t, "clang")
-	source := programtest.Prelude + theCalls
+	programtest.Need(t, "clang")
+	source := bpftest.Prelude + theCalls
 	build := func(t *testing.T, command ...string) []byte {
-		support.Need(t, command[0])
-		d := support.NewDir(t)
+		programtest.Need(t, command[0])
+		d := programtest.NewDir(t)
 		d.Write("p.c", source)
 		d.Run(command[0], append(command[1:], "-c", "p.c", "-o", "p.o")...)
 		data, err := os.ReadFile(d.Path("p.o"))
@@ -114,7 +114,7 @@ func TestCalls(t *testing.T) {
 		return data
 	}
 	for name, make := range map[string]func(t *testing.T) []byte{
-		"clang": func(t *testing.T) []byte { return programtest.Compile(t, theCalls) },
+		"clang": func(t *testing.T) []byte { return bpftest.Compile(t, theCalls) },
 		"big endian": func(t *testing.T) []byte {
 			return build(t, "clang", "-target", "bpfeb", "-g", "-O2", "-w")
 		},
@@ -122,9 +122,9 @@ func TestCalls(t *testing.T) {
 			return build(t, "bpf-gcc", "-mco-re", "-gbtf", "-O2", "-w")
 		},
 		"bpftool gen object": func(t *testing.T) []byte {
-			support.Need(t, "bpftool")
-			d := support.NewDir(t)
-			d.Write("p.o", string(programtest.Compile(t, theCalls)))
+			programtest.Need(t, "bpftool")
+			d := programtest.NewDir(t)
+			d.Write("p.o", string(bpftest.Compile(t, theCalls)))
 			d.Run("bpftool", "gen", "object", "linked.o", "p.o")
 			data, err := os.ReadFile(d.Path("linked.o"))
 			if err != nil {
@@ -160,8 +160,8 @@ func TestCalls(t *testing.T) {
 // TestRelocations checks that each relocation is at its instruction, even if the instruction's
 // function isn't the first one in the section.
 func TestRelocations(t *testing.T) {
-	support.Need(t, "clang")
-	o := read(t, programtest.Compile(t, `
+	programtest.Need(t, "clang")
+	o := read(t, bpftest.Compile(t, `
 		struct s { int a, b; } P;
 		SEC("socket") int one(struct s *s) { out = byte_off(s->b); return s->a; }
 		SEC("socket") int two(struct s *s) { s->b = 1; return 0; }`))
@@ -250,8 +250,8 @@ func TestMessages(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	support.Need(t, "clang")
-	_, err := bpfobj.Read(programtest.Compile(t,
+	programtest.Need(t, "clang")
+	_, err := bpfobj.Read(bpftest.Compile(t,
 		`static SEC("xdp") int hidden(void *c) { return 0; }`))
 	want := "the program hidden in section xdp is static, which libbpf refuses"
 	if err == nil || err.Error() != want {
@@ -274,7 +274,7 @@ func readable(data []byte) (ok bool) {
 func seeds(t testing.TB) [][]byte {
 	list := [][]byte{plain(t, elf.EM_BPF, true)}
 	if _, err := exec.LookPath("clang"); err == nil {
-		list = append(list, programtest.Compile(t, theCalls))
+		list = append(list, bpftest.Compile(t, theCalls))
 	}
 	return list
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // loadCase is a C source with programs for the running kernel, and the expected verdict.
@@ -23,14 +23,14 @@ type loadCase struct {
 // TestLoad compares our verdicts with what happens when libbpf loads the programs into the running
 // kernel.
 func TestLoad(t *testing.T) {
-	loader := programtest.NewLoader(t)
+	loader := bpftest.NewLoader(t)
 	vmlinux, err := os.ReadFile("/sys/kernel/btf/vmlinux")
 	if err != nil {
 		t.Skip("SKIPPED: ", err)
 	}
 	for _, c := range slices.Concat(loadCases, weakCases, sizeCases) {
 		t.Run(c.name, func(t *testing.T) {
-			object := programtest.Compile(t, c.source)
+			object := bpftest.Compile(t, c.source)
 			loaded, log := loader.Load(t, object, c.load...)
 			verdict, why := verdictOf(t, object, vmlinux, c.load)
 			if verdict != c.want || !strings.Contains(why, c.why) {
@@ -55,7 +55,7 @@ func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verd
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := programtest.Parse(t, vmlinux)
+	k := bpftest.Parse(t, vmlinux)
 	k.Index(needs.Names(n))
 	results, err := check.Kernel(k, n)
 	if err != nil {

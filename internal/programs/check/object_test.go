@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // TestObjects checks that what libbpf decides for a whole object file doesn't affect the programs
@@ -26,7 +26,7 @@ func TestObjects(t *testing.T) {
 		beside = `SEC("socket") int beside(void *c) { return 0; }`
 		alone  = `SEC("socket") int alone(void *c) { return 0; }`
 	)
-	k := programtest.Parse(t, programtest.Kernel(t, "struct task { int pid; } task;"))
+	k := bpftest.Parse(t, bpftest.Kernel(t, "struct task { int pid; } task;"))
 	for _, c := range []struct {
 		sources []string
 		want    string
@@ -41,7 +41,7 @@ func TestObjects(t *testing.T) {
 		for range 2 {
 			var objects []*bpfobj.Object
 			for _, source := range c.sources {
-				o, err := bpfobj.Read(programtest.Compile(t, source))
+				o, err := bpfobj.Read(bpftest.Compile(t, source))
 				if err != nil {
 					t.Fatal(err)
 				}

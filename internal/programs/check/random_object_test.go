@@ -6,25 +6,25 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // TestRandomObjects compares our verdicts on the programs of random object files with what happens
 // when libbpf loads each of the programs, without the others, into the running kernel. The
 // environment variables RANDOM_OBJECTS and RANDOM_SEED control the test.
 func TestRandomObjects(t *testing.T) {
-	loader := programtest.NewLoader(t)
+	loader := bpftest.NewLoader(t)
 	vmlinux, err := os.ReadFile("/sys/kernel/btf/vmlinux")
 	if err != nil {
 		t.Skip("SKIPPED: ", err)
 	}
-	k := programtest.Parse(t, vmlinux)
-	seed := uint64(programtest.Number(t, "RANDOM_SEED", 1))
+	k := bpftest.Parse(t, vmlinux)
+	seed := uint64(bpftest.Number(t, "RANDOM_SEED", 1))
 	counts := map[check.Verdict]int{}
-	for range programtest.Number(t, "RANDOM_OBJECTS", 8) {
-		object, names, source := programtest.RandomObject(t, seed)
+	for range bpftest.Number(t, "RANDOM_OBJECTS", 8) {
+		object, names, source := bpftest.RandomObject(t, seed)
 		o, err := bpfobj.Read(object)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, source)

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // randomKernel has the types of a small kernel.
@@ -39,15 +39,15 @@ var wordOf = map[check.Verdict]string{check.Loads: "loaded", check.Partly: "load
 // Environment variables control the test as in TestRandom of package core: RANDOM_PROGRAMS,
 // RANDOM_SEED and KERNEL_BTF.
 func TestRandomVerdicts(t *testing.T) {
-	loader := programtest.NewLoader(t)
-	kernels := map[string][]byte{"small": programtest.Kernel(t, randomKernel)}
+	loader := bpftest.NewLoader(t)
+	kernels := map[string][]byte{"small": bpftest.Kernel(t, randomKernel)}
 	if os.Getenv("KERNEL_BTF") != "" {
-		maps.Copy(kernels, programtest.Real(t))
+		maps.Copy(kernels, bpftest.Real(t))
 	}
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
 		t.Run(name, func(t *testing.T) {
-			seed, counts := programtest.Number(t, "RANDOM_SEED", 1), map[string]int{}
-			for left := programtest.Number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
+			seed, counts := bpftest.Number(t, "RANDOM_SEED", 1), map[string]int{}
+			for left := bpftest.Number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
 				compareVerdicts(t, loader, counts, uint64(seed), min(left, 100), kernels[name])
 				seed++
 			}
@@ -61,14 +61,14 @@ func TestRandomVerdicts(t *testing.T) {
 	}
 }
 
-func compareVerdicts(t *testing.T, loader *programtest.Loader, counts map[string]int, seed uint64,
+func compareVerdicts(t *testing.T, loader *bpftest.Loader, counts map[string]int, seed uint64,
 	n int, vmlinux []byte) {
 	t.Helper()
-	k := programtest.Parse(t, vmlinux)
+	k := bpftest.Parse(t, vmlinux)
 	if k.Vmlinux.Order != binary.LittleEndian {
 		t.Skip("SKIPPED: the running kernel loads only little-endian programs")
 	}
-	random := programtest.NewRandom(seed, k)
+	random := bpftest.NewRandom(seed, k)
 	random.Guards = true
 	object, sources := random.Compile(t, n)
 	o, err := bpfobj.Read(object)

@@ -6,39 +6,39 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // ask returns our answers as text, in the form in which we get libbpf's. The first result ignores
 // the size that the instruction loads or stores; the second one, patched, does not.
-func ask(t testing.TB, object []byte, k *core.Kernel) (answers, patched programtest.Answers,
-	kinds map[programtest.Site]core.Kind) {
+func ask(t testing.TB, object []byte, k *core.Kernel) (answers, patched bpftest.Answers,
+	kinds map[bpftest.Site]core.Kind) {
 	t.Helper()
 	o, err := bpfobj.Read(object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, patched = programtest.Answers{}, programtest.Answers{}
-	kinds = map[programtest.Site]core.Kind{}
-	each := func(f func(programtest.Site, *core.Spec, core.Relocation)) {
+	answers, patched = bpftest.Answers{}, bpftest.Answers{}
+	kinds = map[bpftest.Site]core.Kind{}
+	each := func(f func(bpftest.Site, *core.Spec, core.Relocation)) {
 		for _, fn := range o.Functions {
 			for at, r := range fn.Relocations {
 				s, err := core.Parse(o.BTF, r)
 				if err != nil {
 					t.Fatal(err)
 				}
-				f(programtest.Site{Function: fn.Name, Insn: at}, s, r)
+				f(bpftest.Site{Function: fn.Name, Insn: at}, s, r)
 			}
 		}
 	}
 	names := map[string]bool{}
-	each(func(_ programtest.Site, s *core.Spec, _ core.Relocation) {
+	each(func(_ bpftest.Site, s *core.Spec, _ core.Relocation) {
 		root, _ := s.BTF.ByID(s.Root)
 		names[core.Essential(s.BTF.TypeName(root))] = true
 	})
 	k.Index(names)
-	each(func(at programtest.Site, s *core.Spec, r core.Relocation) {
+	each(func(at bpftest.Site, s *core.Spec, r core.Relocation) {
 		answers[at] = text(k.Resolve(s, 0))
 		patched[at] = text(k.Resolve(s, r.Memory))
 		kinds[at] = r.Kind
@@ -49,9 +49,9 @@ func ask(t testing.TB, object []byte, k *core.Kernel) (answers, patched programt
 func text(a core.Answer) string {
 	switch {
 	case a.Refused != nil:
-		return programtest.Refused
+		return bpftest.Refused
 	case a.Poison:
-		return programtest.Poison
+		return bpftest.Poison
 	}
 	return strconv.FormatUint(a.Value, 10)
 }
@@ -312,17 +312,17 @@ var theCases = []struct{ name, local, expr, want, cilium, why string }{
 // TestCases checks that we, libbpf and cilium/ebpf agree about each case, apart from the
 // differences that the table explains.
 func TestCases(t *testing.T) {
-	lib := programtest.NewLibbpf(t)
-	vmlinux := programtest.Kernel(t, theKernel)
+	lib := bpftest.NewLibbpf(t)
+	vmlinux := bpftest.Kernel(t, theKernel)
 	source := "struct pair { int first, second; };\n"
 	for i, c := range theCases {
 		source += fmt.Sprintf("%s\nSEC(\"socket\") int c%d(void *ctx) { out = %s; return 0; }\n", c.local,
 			i, c.expr)
 	}
-	object := programtest.Compile(t, source)
+	object := bpftest.Compile(t, source)
 	_, libbpf := lib.Ask(t, object, vmlinux)
-	cilium := programtest.Cilium(t, object, vmlinux)
-	_, ours, _ := ask(t, object, programtest.Parse(t, vmlinux))
+	cilium := bpftest.Cilium(t, object, vmlinux)
+	_, ours, _ := ask(t, object, bpftest.Parse(t, vmlinux))
 	seen := map[string]int{}
 	for at := range ours {
 		i, _ := strconv.Atoi(at.Function[1:])
@@ -348,22 +348,22 @@ func TestCases(t *testing.T) {
 // So if a kernel has two types of one name, the order of instructions can matter. We answer each
 // relocation as if it came first, because needs have no order.
 func TestOrder(t *testing.T) {
-	lib := programtest.NewLibbpf(t)
-	vmlinux := programtest.Kernel(t, "struct s { int a; }; struct s s;",
+	lib := bpftest.NewLibbpf(t)
+	vmlinux := bpftest.Kernel(t, "struct s { int a; }; struct s s;",
 		"struct s { long before; int b; }; struct s s;")
-	object := programtest.Compile(t, `struct s { int a, b; } P;
+	object := bpftest.Compile(t, `struct s { int a, b; } P;
 		SEC("socket") int p(void *ctx) {
 			out = field_exists(((struct s *)0)->a);
 			out = field_exists(((struct s *)0)->b);
 			return 0;
 		}`)
-	ours, _, _ := ask(t, object, programtest.Parse(t, vmlinux))
+	ours, _, _ := ask(t, object, bpftest.Parse(t, vmlinux))
 	separate, _ := lib.Ask(t, object, vmlinux)
 	lib.Pruned = true
 	together, _ := lib.Ask(t, object, vmlinux)
 	for _, c := range []struct {
 		who  string
-		got  programtest.Answers
+		got  bpftest.Answers
 		ones int
 	}{{"we", ours, 2}, {"libbpf, separately", separate, 2}, {"libbpf, together", together, 1}} {
 		ones := 0

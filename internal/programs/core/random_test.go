@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // ciliumDiffers lists how answers of cilium/ebpf may differ from libbpf's, as "kind: cilium's
@@ -70,26 +70,26 @@ const (
 // TestRandom checks that our answers for random programs equal libbpf's, and counts how often
 // cilium/ebpf's differ. Environment variables control the test: RANDOM_PROGRAMS is the number of
 // programs for each kernel, RANDOM_SEED is the first seed, and KERNEL_BTF lists real kernels (see
-// programtest.Real).
+// bpftest.Real).
 func TestRandom(t *testing.T) {
-	lib := programtest.NewLibbpf(t)
-	twins := programtest.Kernel(t, theKernel, theTwins)
+	lib := bpftest.NewLibbpf(t)
+	twins := bpftest.Kernel(t, theKernel, theTwins)
 	kernels := map[string][][]byte{
-		"small":      {programtest.Kernel(t, theKernel)},
-		"big endian": {programtest.BigEndian(t, theKernel)},
-		"twins": {twins, programtest.Module(t, twins, theModule),
-			programtest.Module(t, twins, theTwins)},
+		"small":      {bpftest.Kernel(t, theKernel)},
+		"big endian": {bpftest.BigEndian(t, theKernel)},
+		"twins": {twins, bpftest.Module(t, twins, theModule),
+			bpftest.Module(t, twins, theTwins)},
 	}
 	if !testing.Short() {
-		for name, data := range programtest.Real(t) {
+		for name, data := range bpftest.Real(t) {
 			kernels[name] = [][]byte{data}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
 		t.Run(name, func(t *testing.T) {
 			blobs, counts := kernels[name], map[core.Kind]int{}
-			seed := programtest.Number(t, "RANDOM_SEED", 1)
-			for left := programtest.Number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
+			seed := bpftest.Number(t, "RANDOM_SEED", 1)
+			for left := bpftest.Number(t, "RANDOM_PROGRAMS", 100); left > 0; left -= 100 {
 				compareRandom(t, lib, counts, uint64(seed), min(left, 100), blobs[0], blobs[1:]...)
 				seed++
 			}
@@ -98,14 +98,14 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func compareRandom(t *testing.T, lib *programtest.Libbpf, counts map[core.Kind]int, seed uint64,
+func compareRandom(t *testing.T, lib *bpftest.Libbpf, counts map[core.Kind]int, seed uint64,
 	n int, vmlinux []byte, modules ...[]byte) {
 	t.Helper()
-	k := programtest.Parse(t, vmlinux, modules...)
-	object, sources := programtest.NewRandom(seed, k).Compile(t, n)
+	k := bpftest.Parse(t, vmlinux, modules...)
+	object, sources := bpftest.NewRandom(seed, k).Compile(t, n)
 	libbpf, libbpfPatched := lib.Ask(t, object, vmlinux, modules...)
 	ours, patched, kinds := ask(t, object, k)
-	cilium := programtest.Cilium(t, object, vmlinux, modules...)
+	cilium := bpftest.Cilium(t, object, vmlinux, modules...)
 	differ := map[string]int{}
 	for at := range ours {
 		counts[kinds[at]]++
@@ -134,7 +134,7 @@ func compareRandom(t *testing.T, lib *programtest.Libbpf, counts map[core.Kind]i
 // taken from cilium, because libbpf computes it for the byte order of the machine on which libbpf
 // runs.
 func shiftOf(libbpf, cilium string) string {
-	if libbpf == programtest.Poison || libbpf == programtest.Refused {
+	if libbpf == bpftest.Poison || libbpf == bpftest.Refused {
 		return libbpf
 	}
 	return cilium
@@ -143,7 +143,7 @@ func shiftOf(libbpf, cilium string) string {
 // word returns the class of an answer, as ciliumDiffers names it.
 func word(k core.Kind, answer string) string {
 	switch {
-	case answer == programtest.Poison, answer == programtest.Refused:
+	case answer == bpftest.Poison, answer == bpftest.Refused:
 		return answer
 	case k.IsGuard() && k != core.TypeSize && k != core.TypeIDTarget:
 		return "0 or 1"

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 const nested = "struct in { long x; int y; };" +
@@ -171,21 +171,21 @@ var keptCases = []struct {
 // beginning of the function.
 func compileProgram(t *testing.T, source string) []byte {
 	t.Helper()
-	return programtest.Compile(t, strings.ReplaceAll(source, "PROG",
+	return bpftest.Compile(t, strings.ReplaceAll(source, "PROG",
 		`SEC("socket") int p(void *ctx)`))
 }
 
 func TestKept(t *testing.T) {
 	for _, c := range keptCases {
 		t.Run(c.name, func(t *testing.T) {
-			blobs := [][]byte{programtest.Kernel(t, c.kernel)}
+			blobs := [][]byte{bpftest.Kernel(t, c.kernel)}
 			if c.module != "" {
-				blobs = append(blobs, programtest.Module(t, blobs[0], c.module))
+				blobs = append(blobs, bpftest.Module(t, blobs[0], c.module))
 			}
 			source := strings.ReplaceAll(c.program, "; }", "; return 0; }")
 			source = strings.ReplaceAll(source, "; return 0; } P", "; } P")
 			list := extract(t, compileProgram(t, source))
-			r := build(t, programtest.Parse(t, blobs[0], blobs[1:]...), c.opt, list)
+			r := build(t, bpftest.Parse(t, blobs[0], blobs[1:]...), c.opt, list)
 			var got []string
 			for x := range contents(t, r.Vmlinux, nil) {
 				got = append(got, x)
@@ -210,14 +210,14 @@ func TestKept(t *testing.T) {
 // TestFlatConflict checks the error if a module and vmlinux have different types of one name. The
 // programs need both, but one file can't have both.
 func TestFlatConflict(t *testing.T) {
-	vmlinux := programtest.Kernel(t, "struct in { long x; }; struct in in;")
-	module := programtest.Module(t, vmlinux, "struct in { int y; }; struct own { struct in in; };"+
+	vmlinux := bpftest.Kernel(t, "struct in { long x; }; struct in in;")
+	module := bpftest.Module(t, vmlinux, "struct in { int y; }; struct own { struct in in; };"+
 		"struct own own;")
-	object := programtest.Compile(t, "struct in { int y; } P; struct own { struct in in; } P;"+
+	object := bpftest.Compile(t, "struct in { int y; } P; struct own { struct in in; } P;"+
 		`SEC("socket") int p(void *ctx) { out = type_size(struct in);`+
 		"out = byte_off(((struct own *)0)->in); return 0; }")
 	n := extract(t, object)
-	k := programtest.Parse(t, vmlinux, module)
+	k := bpftest.Parse(t, vmlinux, module)
 	build(t, k, minimal.Options{}, n)
 	_, err := minimal.Build(k, []*needs.Needs{n}, minimal.Options{Flat: true})
 	want := "minimal BTF: type_size struct in resolves to a different type than in the full BTF; " +

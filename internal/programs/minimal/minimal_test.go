@@ -17,11 +17,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
-	support "github.com/rules-btf/rules_btf/internal/support/programtest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // The sources of a kernel for test programs, of a second file with different types of the same
@@ -75,15 +75,15 @@ struct own own; enum own_enum own_enum; own_t typed;
 // type of each name, and no modules.
 func kernels(t *testing.T) map[string][][]byte {
 	t.Helper()
-	small := programtest.Kernel(t, theKernel)
-	twins := programtest.Kernel(t, theKernel, theTwins)
+	small := bpftest.Kernel(t, theKernel)
+	twins := bpftest.Kernel(t, theKernel, theTwins)
 	k := map[string][][]byte{
 		"plain":  {small},
 		"twins":  {twins},
-		"module": {small, programtest.Module(t, small, theModule)},
+		"module": {small, bpftest.Module(t, small, theModule)},
 	}
 	if !testing.Short() {
-		for name, data := range programtest.Real(t) {
+		for name, data := range bpftest.Real(t) {
 			k["real "+name] = [][]byte{data}
 		}
 	}
@@ -93,7 +93,7 @@ func kernels(t *testing.T) map[string][][]byte {
 // programs returns the object file of n random programs for a kernel, and their needs.
 func programs(t *testing.T, seed uint64, n int, k *core.Kernel) ([]byte, *needs.Needs) {
 	t.Helper()
-	object, _ := programtest.NewRandom(seed, k).Compile(t, n)
+	object, _ := bpftest.NewRandom(seed, k).Compile(t, n)
 	return object, extract(t, object)
 }
 
@@ -124,8 +124,8 @@ func build(t *testing.T, k *core.Kernel, opt minimal.Options,
 // nil if bpftool refuses the file.
 func bpftool(t *testing.T, kernel, object []byte) []byte {
 	t.Helper()
-	support.Need(t, "bpftool")
-	d := support.NewDir(t)
+	programtest.Need(t, "bpftool")
+	d := programtest.NewDir(t)
 	d.Write("kernel.btf", string(kernel))
 	d.Write("program.o", string(object))
 	out, err := exec.Command("bpftool", "gen", "min_core_btf", d.Path("kernel.btf"),
@@ -208,12 +208,12 @@ func missing(from, of map[string]bool) []string {
 // kernels in which each name has one type. It also checks that bpftool makes the same BTF for a
 // file with needs as for the programs.
 func TestBpftool(t *testing.T) {
-	support.Need(t, "bpftool")
+	programtest.Need(t, "bpftool")
 	compared := 0
 	for name, blobs := range kernels(t) {
 		kind, _, _ := strings.Cut(name, " ")
 		for seed := range map[string]uint64{"plain": 8, "real": 2}[kind] {
-			k := programtest.Parse(t, blobs[0])
+			k := bpftest.Parse(t, blobs[0])
 			object, n := programs(t, seed, 15, k)
 			theirs := bpftool(t, blobs[0], object)
 			if theirs == nil {
@@ -246,7 +246,7 @@ func TestBpftool(t *testing.T) {
 // this same BTF; btf_min relies on that when it writes an archive. RANDOM_ROUNDS is how many random
 // files to try for each kernel.
 func TestSound(t *testing.T) {
-	lib := programtest.NewLibbpf(t)
+	lib := bpftest.NewLibbpf(t)
 	for name, blobs := range kernels(t) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(rounds(t)) {
@@ -256,10 +256,10 @@ func TestSound(t *testing.T) {
 	}
 	t.Run("random", func(t *testing.T) {
 		for seed := range uint64(2 * rounds(t)) {
-			sources := programtest.RandomKernel(100 + seed)
-			blobs := [][]byte{programtest.Kernel(t, sources[1:]...)}
+			sources := bpftest.RandomKernel(100 + seed)
+			blobs := [][]byte{bpftest.Kernel(t, sources[1:]...)}
 			if seed%2 == 1 {
-				blobs = append(blobs, programtest.Module(t, blobs[0], sources[0]))
+				blobs = append(blobs, bpftest.Module(t, blobs[0], sources[0]))
 			}
 			sound(t, lib, 100+seed, blobs)
 		}
@@ -277,25 +277,25 @@ func rounds(t *testing.T) int {
 	return n
 }
 
-func sound(t *testing.T, lib *programtest.Libbpf, seed uint64, blobs [][]byte) {
+func sound(t *testing.T, lib *bpftest.Libbpf, seed uint64, blobs [][]byte) {
 	t.Helper()
-	k := programtest.Parse(t, blobs[0], blobs[1:]...)
+	k := bpftest.Parse(t, blobs[0], blobs[1:]...)
 	object, n := programs(t, seed, 40, k)
-	kinds := map[programtest.Site]core.Kind{}
+	kinds := map[bpftest.Site]core.Kind{}
 	o, err := bpfobj.Read(object)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range o.Functions {
 		for at, r := range f.Relocations {
-			kinds[programtest.Site{Function: f.Name, Insn: at}] = r.Kind
+			kinds[bpftest.Site{Function: f.Name, Insn: at}] = r.Kind
 		}
 	}
 	pruned := *lib
 	pruned.Pruned = true
-	ask := func(blobs ...[]byte) [4]programtest.Answers {
+	ask := func(blobs ...[]byte) [4]bpftest.Answers {
 		_, libbpf := lib.Ask(t, object, blobs[0], blobs[1:]...)
-		return [4]programtest.Answers{libbpf, programtest.Cilium(t, object, blobs[0], blobs[1:]...),
+		return [4]bpftest.Answers{libbpf, bpftest.Cilium(t, object, blobs[0], blobs[1:]...),
 			lib.Instructions(t, object, blobs[0], blobs[1:]...),
 			pruned.Instructions(t, object, blobs[0], blobs[1:]...)}
 	}
@@ -324,7 +324,7 @@ func sound(t *testing.T, lib *programtest.Libbpf, seed uint64, blobs [][]byte) {
 				switch {
 				case kinds[at] == core.TypeIDTarget && (i > 1 || want != "0" && got != "0"):
 					continue
-				case i == 1 && (want != whole[0][at] || want == programtest.Refused ||
+				case i == 1 && (want != whole[0][at] || want == bpftest.Refused ||
 					kinds[at] == core.TypeSize && want == "0"):
 					continue // cilium finds what libbpf doesn't: only what libbpf finds is kept
 				}
@@ -334,7 +334,7 @@ func sound(t *testing.T, lib *programtest.Libbpf, seed uint64, blobs [][]byte) {
 				}
 			}
 		}
-		little := programtest.Parse(t, small[0], small[1:]...)
+		little := bpftest.Parse(t, small[0], small[1:]...)
 		for i, name := range slices.Sorted(maps.Keys(r.Modules)) {
 			little.Modules[i].Name = name
 		}

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
 )
 
 // orderCases has programs for kernels with several types of one name, and the operation code of
@@ -75,12 +75,12 @@ var orderCases = []struct {
 // TestOrder checks that libbpf makes the same instructions with the minimal BTF as with the whole
 // BTF if types of one name agree about the offset of a field, but not about its size.
 func TestOrder(t *testing.T) {
-	lib := programtest.NewLibbpf(t)
+	lib := bpftest.NewLibbpf(t)
 	for _, c := range orderCases {
 		t.Run(c.name, func(t *testing.T) {
-			blobs := [][]byte{programtest.Kernel(t, c.kernel...)}
+			blobs := [][]byte{bpftest.Kernel(t, c.kernel...)}
 			if c.module != "" {
-				blobs = append(blobs, programtest.Module(t, blobs[0], c.module))
+				blobs = append(blobs, bpftest.Module(t, blobs[0], c.module))
 			}
 			source := "struct c { _Bool b; } P; PROG { out = ((struct c *)ctx)->b; return 0; }"
 			if c.program != "" {
@@ -88,7 +88,7 @@ func TestOrder(t *testing.T) {
 			}
 			object := compileProgram(t, source)
 			whole := lib.Instructions(t, object, blobs[0], blobs[1:]...)
-			r := build(t, programtest.Parse(t, blobs[0], blobs[1:]...), c.opt, extract(t, object))
+			r := build(t, bpftest.Parse(t, blobs[0], blobs[1:]...), c.opt, extract(t, object))
 			small := [][]byte{r.Vmlinux}
 			if data := r.Modules["m0"]; data != nil {
 				small = append(small, data)
@@ -162,7 +162,7 @@ func TestFirst(t *testing.T) {
 					Programs: []needs.Program{{Symbols: []needs.Symbol{s}}}}
 				whole := &core.Kernel{Vmlinux: checked(t, b)}
 				r := build(t, whole, minimal.Options{Hooks: true}, n)
-				small := programtest.Parse(t, r.Vmlinux)
+				small := bpftest.Parse(t, r.Vmlinux)
 				first := func(k *core.Kernel) string {
 					k.Index(needs.Names(n))
 					if c.kind == needs.StructOps {

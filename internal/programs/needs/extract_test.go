@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
-	support "github.com/rules-btf/rules_btf/internal/support/programtest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -72,8 +72,8 @@ func extract(t testing.TB, objects ...[]byte) *needs.Needs {
 // TestEdits checks that an edit doesn't change the bytes of the needs if the edited program needs
 // the same things, and that Diff shows all other edits.
 func TestEdits(t *testing.T) {
-	support.Need(t, "clang")
-	before := extract(t, programtest.Compile(t, theProgram))
+	programtest.Need(t, "clang")
+	before := extract(t, bpftest.Compile(t, theProgram))
 	for _, c := range []struct {
 		name string
 		edit []string // pairs of texts: the first text is replaced with the second
@@ -146,7 +146,7 @@ func TestEdits(t *testing.T) {
 				}
 				source = strings.ReplaceAll(source, c.edit[i], c.edit[i+1])
 			}
-			after := extract(t, programtest.Compile(t, source))
+			after := extract(t, bpftest.Compile(t, source))
 			if same := bytes.Equal(write(t, before), write(t, after)); same != (c.diff == nil) {
 				t.Errorf("the same bytes: %t", same)
 			}
@@ -167,13 +167,13 @@ func TestEdits(t *testing.T) {
 // TestOrderOfObjects checks that the needs don't depend on the order of the object files or, if no
 // program depends on another one, on how many files there are.
 func TestOrderOfObjects(t *testing.T) {
-	support.Need(t, "clang")
+	programtest.Need(t, "clang")
 	independent := strings.NewReplacer("__attribute__((noinline))", "inline", "(section(\".ksyms\"))",
 		"(section(\".ksyms\"), weak)")
 	for _, edit := range []func(string) string{strings.Clone, independent.Replace} {
-		one := programtest.Compile(t, edit(theTypes+onExit))
-		two := programtest.Compile(t, edit(theTypes+onTick))
-		both := write(t, extract(t, programtest.Compile(t, edit(theProgram))))
+		one := bpftest.Compile(t, edit(theTypes+onExit))
+		two := bpftest.Compile(t, edit(theTypes+onTick))
+		both := write(t, extract(t, bpftest.Compile(t, edit(theProgram))))
 		want := write(t, extract(t, one, two))
 		if same := bytes.Equal(both, want); same != (edit(theProgram) != theProgram) {
 			t.Errorf("the bytes are the same for one object: %t", same)
@@ -188,12 +188,12 @@ func TestOrderOfObjects(t *testing.T) {
 
 // TestText checks the text of needs of all kinds: testdata/all.txt has the needs of testdata/all.c.
 func TestText(t *testing.T) {
-	support.Need(t, "clang")
+	programtest.Need(t, "clang")
 	source, err := os.ReadFile("testdata/all.c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := text(t, extract(t, programtest.Compile(t, string(source))))
+	got := text(t, extract(t, bpftest.Compile(t, string(source))))
 	const golden = "testdata/all.txt"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
@@ -208,8 +208,8 @@ func TestText(t *testing.T) {
 // build compiles a program with the given compiler and options.
 func build(t *testing.T, source, output string, command ...string) []byte {
 	t.Helper()
-	support.Need(t, command[0])
-	d := support.NewDir(t)
+	programtest.Need(t, command[0])
+	d := programtest.NewDir(t)
 	d.Write("p.c", source)
 	d.Run(command[0], append(command[1:], "-c", "p.c", "-o", output)...)
 	data, err := os.ReadFile(d.Path(output))
@@ -219,7 +219,7 @@ func build(t *testing.T, source, output string, command ...string) []byte {
 	return data
 }
 
-// gccMacros changes programtest.Prelude for gcc, whose builtins take types in a different form; see
+// gccMacros changes bpftest.Prelude for gcc, whose builtins take types in a different form; see
 // bpf_core_read.h.
 var gccMacros = strings.NewReplacer(
 	"#define SEC", `
@@ -233,9 +233,9 @@ var gccMacros = strings.NewReplacer(
 // TestCompilers checks that the needs don't depend on the compiler (clang or gcc), its options, or
 // whether bpftool has linked the objects.
 func TestCompilers(t *testing.T) {
-	support.Need(t, "clang")
-	source := programtest.Prelude + theProgram
-	want := extract(t, programtest.Compile(t, theProgram))
+	programtest.Need(t, "clang")
+	source := bpftest.Prelude + theProgram
+	want := extract(t, bpftest.Compile(t, theProgram))
 	for _, c := range []struct {
 		name    string
 		command []string
@@ -267,7 +267,7 @@ func TestCompilers(t *testing.T) {
 	t.Run("gcc", func(t *testing.T) {
 		// For a field that is an array, gcc 16 writes a relocation of type 0, which libbpf refuses.
 		edit := func(s string) string { return strings.ReplaceAll(s, "t->comm", "t->pid") }
-		want := extract(t, programtest.Compile(t, edit(theProgram)))
+		want := extract(t, bpftest.Compile(t, edit(theProgram)))
 		source := edit(gccMacros.Replace(source))
 		n := extract(t, build(t, source, "p.o", "bpf-gcc", "-mco-re", "-gbtf", "-O2", "-w"))
 		if text(t, n) != text(t, want) {
@@ -278,10 +278,10 @@ func TestCompilers(t *testing.T) {
 		}
 	})
 	t.Run("bpftool gen object", func(t *testing.T) {
-		support.Need(t, "bpftool")
-		d := support.NewDir(t)
-		d.Write("one.o", string(programtest.Compile(t, theTypes+onExit)))
-		second := strings.ReplaceAll(programtest.Prelude, "volatile unsigned long long out;",
+		programtest.Need(t, "bpftool")
+		d := programtest.NewDir(t)
+		d.Write("one.o", string(bpftest.Compile(t, theTypes+onExit)))
+		second := strings.ReplaceAll(bpftest.Prelude, "volatile unsigned long long out;",
 			"extern volatile unsigned long long out;")
 		second = strings.ReplaceAll(second, "char _license[]", "char _license2[]")
 		d.Write("two.o", string(build(t, second+theTypes+onTick, "p.o", "clang", "-target", "bpf",
@@ -306,9 +306,9 @@ func TestRefused(t *testing.T) {
 	if _, err := needs.Extract(); err == nil || err.Error() != "needs: no object files" {
 		t.Errorf("no objects: %v", err)
 	}
-	support.Need(t, "clang")
-	little := object(t, programtest.Compile(t, theProgram))
-	big := object(t, build(t, programtest.Prelude+theProgram, "p.o", "clang", "-target", "bpfeb",
+	programtest.Need(t, "clang")
+	little := object(t, bpftest.Compile(t, theProgram))
+	big := object(t, build(t, bpftest.Prelude+theProgram, "p.o", "clang", "-target", "bpfeb",
 		"-g", "-O2", "-w"))
 	_, err := needs.Extract(little, big)
 	if err == nil || !strings.Contains(err.Error(), "different byte orders") {

@@ -4,14 +4,14 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
-	support "github.com/rules-btf/rules_btf/internal/support/programtest"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestOverridden checks that the code of a weak function that another object overrides needs
 // nothing. "bpftool gen object" keeps that code and its relocations, but not its symbol.
 func TestOverridden(t *testing.T) {
-	support.Need(t, "bpftool")
+	programtest.Need(t, "bpftool")
 	const start = `
 #pragma weak out
 #pragma weak _license
@@ -21,11 +21,11 @@ struct { int x; } P *unnamed __attribute__((weak));
 extern int kfunc(int) __attribute__((section(".ksyms"), weak));
 static __attribute__((noinline)) int local(void) { return byte_off(t->three) + out; }
 __attribute__((weak, noinline)) `
-	d := support.NewDir(t)
-	d.Write("a.o", string(programtest.Compile(t, start+`
+	d := programtest.NewDir(t)
+	d.Write("a.o", string(bpftest.Compile(t, start+`
 		int helper(void) { return byte_off(t->one) + out; }
 		SEC("socket") int a(void *c) { return helper() + local(); }`)))
-	d.Write("b.o", string(programtest.Compile(t, start+`
+	d.Write("b.o", string(bpftest.Compile(t, start+`
 		int helper(void) { return byte_off(t->two) + byte_off(unnamed->x) + local() + kfunc(out); }
 		SEC("socket") int b(void *c) { return helper(); }`)))
 	const firstWins = "a (socket)\n  byte_off struct task.one\n  byte_off struct task.three\n" +

@@ -4,23 +4,23 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
-	support "github.com/rules-btf/rules_btf/internal/support/programtest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestTypedefs checks that, if a program uses a typedef of a struct or enum, the name of the struct
 // or enum doesn't matter.
 func TestTypedefs(t *testing.T) {
-	support.Need(t, "clang")
+	programtest.Need(t, "clang")
 	var first []byte
 	for _, types := range []string{
 		"typedef struct { int counter; } P atomic; typedef enum { A, B } color;",
 		"typedef struct one { int counter; } P atomic; typedef enum one_e { A, B } color;",
 		"typedef struct two { int counter; } P atomic; typedef enum two_e { A, B } color;",
 	} {
-		data := write(t, extract(t, programtest.Compile(t, types+`
+		data := write(t, extract(t, bpftest.Compile(t, types+`
 			SEC("socket") int p(void *ctx)
 			{
 				return byte_off(((atomic *)0)->counter) + enum_value(color, B);
@@ -37,13 +37,13 @@ func TestTypedefs(t *testing.T) {
 // TestMatchesAlone checks that type_matches compares all members of the type in its own program,
 // but no members that only other programs use.
 func TestMatchesAlone(t *testing.T) {
-	support.Need(t, "clang")
-	matches := programtest.Compile(t, `struct s { int a; } P;
+	programtest.Need(t, "clang")
+	matches := bpftest.Compile(t, `struct s { int a; } P;
 		SEC("socket") int matches(void *ctx) { return type_matches(struct s); }`)
-	field := programtest.Compile(t, `struct s { int b; } P;
+	field := bpftest.Compile(t, `struct s { int b; } P;
 		SEC("socket") int field(void *ctx) { return byte_off(((struct s *)0)->b); }`)
 	n := extract(t, matches, field)
-	k := programtest.Parse(t, programtest.Kernel(t, "struct s { int a, c; }; struct s s;"))
+	k := bpftest.Parse(t, bpftest.Kernel(t, "struct s { int a, c; }; struct s s;"))
 	k.Index(needs.Names(n))
 	results, err := check.Kernel(k, n)
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
-	"github.com/rules-btf/rules_btf/internal/programs/programtest"
-	support "github.com/rules-btf/rules_btf/internal/support/programtest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestStructOpsRefused checks that there is an error for each struct_ops map that libbpf refuses on
 // every kernel.
 func TestStructOpsRefused(t *testing.T) {
-	support.Need(t, "clang")
+	programtest.Need(t, "clang")
 	const start = `
 struct ops { int (*begin)(void); struct { int (*inner)(void); } in; void *data; long number; };
 SEC("struct_ops") int begin(void *c) { return 0; }
@@ -35,7 +35,7 @@ SEC(".struct_ops") struct ops ops = `
 		{`{}; SEC(".struct_ops") int number;`, "section .struct_ops: number is not a struct with a name"},
 		{`{}; SEC(".struct_ops") struct { int x; } anonymous;`, "anonymous is not a struct with a name"},
 	} {
-		o, err := bpfobj.Read(programtest.Compile(t, start+c.value))
+		o, err := bpfobj.Read(bpftest.Compile(t, start+c.value))
 		if err == nil {
 			_, err = needs.Extract(o)
 		}

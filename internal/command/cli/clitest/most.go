@@ -16,11 +16,11 @@ var mostFlags = map[string]int{
 	"btfdedup merge": 5, "btfdedup link": 10, "btfdedup index": 5, "btfdedup import": 6,
 	"btfdedup embed": 16, "btfdedup resolve-ids": 10,
 	"btfdedup relocate": 6, "btfdedup verify": 11, "btfdedup diff": 13, "btfdedup conflicts": 6,
-	"btfdedup archive": 11, "btfdedup dump": 11, "btfdedup stats": 6, "btfdedup file": 4,
+	"btfdedup archive": 9, "btfdedup dump": 11, "btfdedup stats": 6, "btfdedup file": 4,
 
 	"btfcore needs": 4, "btfcore min": 10, "btfcore check": 9, "btfcore diff": 4,
 
-	"btfrepro diff": 9, "btfrepro run": 12,
+	"btfrepro diff": 9, "btfrepro run": 10,
 }
 
 // fewFlags checks the number of a command's flags.

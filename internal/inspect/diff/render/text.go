@@ -1,5 +1,5 @@
-// Package render writes what package diff finds: as text for a terminal or a file, or as a page for
-// a browser. As an example, the text for a struct with a new member, in one column and in two:
+// Package render writes what package diff finds, as text for a terminal or a file. As an example,
+// the text for a struct with a new member:
 //
 //	struct opts: size 4 → 8; 1 added; 1 more type differs only because of it
 //	    struct opts {
@@ -7,11 +7,6 @@
 //	+       int flags;                       /*     4     4 */
 //	-   };                                   /* size: 4 */
 //	+   };                                   /* size: 8 */
-//
-//	  struct opts {                          │   struct opts {
-//	      int level;       /*     0     4 */ │       int level;       /*     0     4 */
-//	                                         │ +     int flags;       /*     4     4 */
-//	  };                       /* size: 4 */ │   };                       /* size: 8 */
 package render
 
 import (
@@ -26,20 +21,16 @@ import (
 
 // Options says how the text looks.
 type Options struct {
-	Columns int // two columns next to each other if there are at least TwoColumns columns
-	Limit   int // how many differences are written at most, not counting follow-ups; 0: all
-	KABI    *KABI
+	Limit int // how many differences are written at most, not counting follow-ups; 0: all
+	KABI  *KABI
 }
 
 // overview is how many differences are listed by their titles before all of them are described.
 const overview = 15
 
-// TwoColumns is the least width of a terminal, in characters, for two columns.
-const TwoColumns = 120
-
 // Text writes a comparison: the summary, then the differences.
 func Text(w io.Writer, r diff.Result, opts Options) error {
-	out := &text{Writer: bufio.NewWriter(w), columns: opts.Columns}
+	out := &text{bufio.NewWriter(w)}
 	if opts.KABI == nil {
 		out.summary(r.Summary)
 	} else {
@@ -78,7 +69,7 @@ func Text(w io.Writer, r diff.Result, opts Options) error {
 		for _, s := range sentences {
 			fmt.Fprintf(out, "    %s\n", s)
 		}
-		for _, l := range out.lines(rows) {
+		for _, l := range lines(rows) {
 			fmt.Fprintln(out, l)
 		}
 		for _, f := range followUps[d.Type] {
@@ -117,10 +108,7 @@ func split(
 	return own, followUps
 }
 
-type text struct {
-	*bufio.Writer
-	columns int
-}
+type text struct{ *bufio.Writer }
 
 func (t *text) summary(s diff.Summary) {
 	fmt.Fprintln(t, s)

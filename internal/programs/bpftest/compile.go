@@ -1,4 +1,4 @@
-// Package programtest is for tests of CO-RE: it makes BPF programs and kernels from C, and finds
+// Package bpftest is for tests of CO-RE: it makes BPF programs and kernels from C, and finds
 // out how libbpf and cilium/ebpf resolve the programs' relocations for these kernels.
 //
 //	compile.go   compiles BPF programs with clang; makes BTF of kernels with gcc and pahole
@@ -9,7 +9,7 @@
 //	             random_types.go, and the members of structs are from random_members.go.
 //	random_kernel.go  makes random kernels, in which several types have the same names
 //	random_object.go  makes random object files for the running kernel
-package programtest
+package bpftest
 
 import (
 	"bytes"

@@ -1,10 +1,4 @@
-// Package render writes repro's reports: as text for a terminal, and as JSON for programs. The
-// text lists each cause and its reach:
-//
-//	causes:
-//	  1. source file lib/a.c
-//	       in 1 action directly, 3 downstream
-package render
+package main
 
 import (
 	"bufio"
@@ -23,10 +17,16 @@ const (
 	maxActions = 1000
 )
 
-// Text writes a report for a terminal. The first line of an action begins with its verdict;
-// indented lines explain the verdict. If the parameter all is set, Text also lists actions that
-// differ only because of others, or are allowed to differ.
-func Text(w io.Writer, r *repro.Report, all bool) error {
+// writeText writes a report for a terminal. It lists each cause and its reach:
+//
+//	causes:
+//	  1. source file lib/a.c
+//	       in 1 action directly, 3 downstream
+//
+// The first line of an action begins with its verdict; indented lines explain the verdict. If the
+// parameter all is set, actions are also listed that differ only because of others, or are allowed
+// to differ.
+func writeText(w io.Writer, r *repro.Report, all bool) error {
 	out := bufio.NewWriter(w)
 	writeCauses(out, r)
 	listed := 0

@@ -1,4 +1,4 @@
-package render
+package main
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func planted(t *testing.T) *repro.Report {
 	var logs [2]*execlog.Log
 	for i, name := range []string{"a", "b"} {
 		var err error
-		if logs[i], err = execlog.ReadFile("../testdata/planted_" + name + ".log"); err != nil {
+		if logs[i], err = execlog.ReadFile("../../internal/repro/testdata/planted_" + name + ".log"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +42,7 @@ func write(t *testing.T, f func(io.Writer) error) string {
 
 func TestText(t *testing.T) {
 	r := planted(t)
-	got := write(t, func(w io.Writer) error { return Text(w, r, false) })
+	got := write(t, func(w io.Writer) error { return writeText(w, r, false) })
 	for _, want := range []string{
 		"causes:\n  1. source file source.in\n       in 3 actions directly, 2 downstream\n",
 		"  6. argument: absolute path /home/one/work vs /srv/two\n",
@@ -59,7 +59,7 @@ func TestText(t *testing.T) {
 	if strings.Contains(got, "\ndownstream: ") || regexp.MustCompile(`[0-9a-f]{32}`).MatchString(got) {
 		t.Errorf("the text has downstream actions or whole digests:\n%s", got)
 	}
-	all := write(t, func(w io.Writer) error { return Text(w, r, true) })
+	all := write(t, func(w io.Writer) error { return writeText(w, r, true) })
 	if !strings.Contains(all, "\ndownstream: Joined //:joined ") ||
 		!strings.Contains(all, "(an output of Both //:both") ||
 		!strings.Contains(all, "\ncut-off: Comment ") {
@@ -70,7 +70,7 @@ func TestText(t *testing.T) {
 func TestJSON(t *testing.T) {
 	r := planted(t)
 	var d map[string]any
-	text := write(t, func(w io.Writer) error { return JSON(w, r, "a.log", "b.log") })
+	text := write(t, func(w io.Writer) error { return writeJSON(w, r, "a.log", "b.log") })
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%d actions", len(actions))
 	}
 	// A list without elements is written as [], not null.
-	empty := write(t, func(w io.Writer) error { return JSON(w, &repro.Report{}, "", "") })
+	empty := write(t, func(w io.Writer) error { return writeJSON(w, &repro.Report{}, "", "") })
 	if strings.Contains(empty, `"actions": null`) || !strings.Contains(empty, `"causes": []`) {
 		t.Error(empty)
 	}
@@ -114,7 +114,7 @@ func TestSummary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := write(t, func(w io.Writer) error { return Text(w, r, false) })
+		got := write(t, func(w io.Writer) error { return writeText(w, r, false) })
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s; want %s", got, c.want)
 		}
@@ -137,7 +137,7 @@ func TestTextEscapes(t *testing.T) {
 	for i := range r.Causes {
 		r.Causes[i].Text += "\r"
 	}
-	got := write(t, func(w io.Writer) error { return Text(w, r, true) })
+	got := write(t, func(w io.Writer) error { return writeText(w, r, true) })
 	unprintable := func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }
 	if i := strings.IndexFunc(got, unprintable); i >= 0 {
 		t.Errorf("%q at %d of\n%s", got[i], i, got)

@@ -1,4 +1,4 @@
-package render
+package main
 
 import (
 	"io"
@@ -26,8 +26,8 @@ type document struct {
 	Allowances []repro.Allowance     `json:"allowances"`
 }
 
-// JSON writes a report; the parameters a and b are the names of the logs.
-func JSON(w io.Writer, r *repro.Report, a, b string) error {
+// writeJSON writes a report; the parameters a and b are the names of the logs.
+func writeJSON(w io.Writer, r *repro.Report, a, b string) error {
 	d := document{Format: "btfrepro", Version: version, A: a, B: b, Verdicts: r.Counts,
 		Cached: r.Cached, Causes: append([]repro.Cause{}, r.Causes...), Actions: []*repro.Action{},
 		Allowances: append([]repro.Allowance{}, r.Allowances...)}
