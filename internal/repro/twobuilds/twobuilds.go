@@ -28,7 +28,6 @@ type Options struct {
 	Workspace string   // the root of the workspace
 	CopyRoot  string   // the directory to copy, with the workspace in it; "" for the workspace
 	Scratch   string   // where to make the directory for all files; "" for the temporary directory
-	Keep      string   // an existing directory for A.log and B.log; "" to remove the logs
 	Args      []string // flags and targets for "bazel build"
 	Out       io.Writer
 }
@@ -104,7 +103,7 @@ func New(opt Options) (*Builds, error) {
 			otherLocale(), "Pacific/Kiritimati", "077", strconv.Itoa(half)},
 	}
 	for i, name := range []string{"A.log", "B.log"} {
-		b.Logs[i] = filepath.Join(cmp.Or(opt.Keep, scratch), name)
+		b.Logs[i] = filepath.Join(scratch, name)
 	}
 	return b, nil
 }
@@ -124,7 +123,7 @@ func findBazel(command, wrapper string) (string, error) {
 			return filepath.Abs(path)
 		}
 	}
-	return "", fmt.Errorf("none of the commands %q was found: specify one with --bazel", names)
+	return "", fmt.Errorf("none of the commands %q was found: specify one in the variable BAZEL", names)
 }
 
 // otherLocale returns an installed locale with different rules from C's, or else C.UTF-8.
