@@ -34,14 +34,14 @@ Exit codes: 0 if all files are up to date or were written; 1 if the tree can't b
 --check if a file is not up to date; 2 for wrong usage.`
 
 type options struct {
-	tree, out    string
-	symlinks     bool
-	check, files bool
-	inputs       string
-	modules      string
-	vmlinux      string
-	build        buildfiles.Options
-	excludeSet   bool
+	tree, out  string
+	symlinks   bool
+	check      bool
+	inputs     string
+	modules    string
+	vmlinux    string
+	build      buildfiles.Options
+	excludeSet bool
 }
 
 var errStale = errors.New("not up to date; run without --check")
