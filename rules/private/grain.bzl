@@ -57,7 +57,9 @@ def groups_of(elves, grain, extensions = ["o"]):
     groups = {}
     directories = {}
     depth = 0
-    few = len(elves) < grain.few  # as most libraries: all are grouped with those of the root
+
+    # Most libraries have few files, which all get into the group of the root: no need to search.
+    few = len(elves) < grain.few
     for path, elf in elves.items():
         if grain.most == 1 or elf.is_directory or elf.extension not in extensions:
             groups[path] = [elf]

@@ -45,7 +45,7 @@ type Options struct {
 
 // Find returns the files that the arguments name: modules, directories and archives with modules,
 // and a kernel. No two modules may have the same name. The module with the BTF of vmlinux is
-// skipped with a warning. Without an error, Close must be called.
+// skipped with a warning. The caller must call Close, unless Find returns an error.
 func Find(env *cli.Env, args []string, o Options) (found Files, err error) {
 	args, found.Close, err = unpackArchives(env, args)
 	defer func() {

@@ -47,11 +47,6 @@ func (l *Lists[K, T]) Of(key K) iter.Seq[T] {
 // Has reports whether a key has values.
 func (l *Lists[K, T]) Has(key K) bool { return int(key) < len(l.last) && l.last[key] != 0 }
 
-// HasSeveral reports whether a key has more than one value.
-func (l *Lists[K, T]) HasSeveral(key K) bool {
-	return l.Has(key) && l.all[l.last[key]-1].before != 0
-}
-
 // All returns the values of all keys.
 func (l *Lists[K, T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {

@@ -35,7 +35,6 @@ const (
 	opLoadImm = 0x18 // LD | IMM | DW
 
 	pseudoCall = 1 // Src of a call of a BPF function
-	pseudoFunc = 4 // Src of a 64-bit load of a function's address
 )
 
 // Class is the instruction's class.
