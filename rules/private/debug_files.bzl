@@ -11,8 +11,9 @@ DEBUG_ATTRS = {
         doc = """The files that the ELF files refer to: actions see only those that are listed here.
 They may be `.dwo` files from `-gsplit-dwarf`, or packages of them (`.dwp`); `.o` and `.a` members
 of a thin archive; separate debug files of stripped ELF files, such as `vmlinux.debug`; or the
-supplementary file of `dwz -m`. An action reads only the `.dwo` files beside its object files that have the same
-names (`x.dwo` for `x.o` and `x.pi.o`), and those that lie beside no such object file.""",
+supplementary file of `dwz -m`. An action reads only the `.dwo` files beside its object files that
+have the same names (`x.dwo` for `x.o` and `x.pi.o`), and those that lie beside no such object
+file.""",
         allow_files = True,
     ),
 }
