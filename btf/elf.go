@@ -57,8 +57,8 @@ type Skipped struct {
 }
 
 // FromELF makes the BTF of a linked ELF file (vmlinux, a module, a program, a shared object) or of
-// one object file. The file has DWARF, or BTF from a compiler (gcc -gbtf), in itself: no debug files
-// and no .dwo files are read. It is read into memory as a whole. Errors begin with name.
+// one object file. The file has DWARF, or BTF from a compiler (gcc -gbtf), in itself: no debug
+// files and no .dwo files are read. It is read into memory as a whole. Errors begin with name.
 func FromELF(name string, r io.ReaderAt, options Options) (*Result, error) {
 	set, err := features.Parse(strings.Join(options.Features, ","))
 	if err != nil {

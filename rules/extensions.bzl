@@ -26,11 +26,8 @@ def _check(urls, sums, archives):
     platforms = {}
     for archive, platform in archives.items():
         if platform not in RELEASED:
-            fail("btf.toolchain: archives: {} is for unknown platform {}; the platforms are {}".format(
-                archive,
-                platform,
-                known,
-            ))
+            fail(("btf.toolchain: archives: {} is for unknown platform {}; " +
+                  "the platforms are {}").format(archive, platform, known))
         if platforms.setdefault(platform, archive) != archive:
             fail("btf.toolchain: archives has several archives for {}; remove one".format(platform))
     for platform, sum in sums.items():
@@ -63,8 +60,8 @@ def _btf_impl(ctx):
         if bool(tag.version) != bool(tag.sha256):
             fail("btf.toolchain: set both version and sha256, or neither")
         if not (tag.version or tag.archives or tag.go or VERSION):
-            fail("btf.toolchain: set version and sha256 (see the release's SHA256SUMS), archives, " +
-                 "or go, because this rules_btf is a checkout and not a release")
+            fail("btf.toolchain: set version and sha256 (see the release's SHA256SUMS), " +
+                 "archives, or go, because this rules_btf is a checkout and not a release")
         version, urls, archives, go = tag.version or VERSION, tag.urls, tag.archives, tag.go
         sums = {} if archives else tag.sha256 or SHA256
         _check(urls, sums, archives)

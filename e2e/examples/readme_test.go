@@ -9,7 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// section returns the text below a heading of README.md; the heading "" is the text above the first.
+// section returns the text below a heading of README.md; the heading "" is the text above the
+// first.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "README.md")))

@@ -25,9 +25,9 @@ type Options struct {
 	// number of all units. It must be safe to call from several threads.
 	Progress func(done, all int)
 	// Warn, when set, is called before File returns, with one message for each unit that was left out
-	// because of the feature skip_unencodable, and one for each unit whose type units may have been replaced with
-	// another unit's (see noteSignatures), in the order of the units in the file. Up to two more
-	// messages are about the whole file (see losses.go).
+	// because of the feature skip_unencodable, and one for each unit whose type units may have been
+	// replaced with another unit's (see noteSignatures), in the order of the units in the file. Up to
+	// two more messages are about the whole file (see losses.go).
 	Warn func(line string)
 	// Split finds the units of split DWARF; nil means to search where compilers and dwp write them.
 	Split *splitdwarf.Finder

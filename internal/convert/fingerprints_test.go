@@ -92,7 +92,8 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 }
 
 // TestManyTogether links two units with more definitions than are looked up together, and with more
-// parameters than wait together (maxPending). The units have every other one in common. In a file with one unit, all are added one by one.
+// parameters than wait together (maxPending). The units have every other one in common. In a file
+// with one unit, all are added one by one.
 func TestManyTogether(t *testing.T) {
 	programtest.Need(t, "gcc")
 	const definition = `struct sN { struct sN *nextN; int dataN; }; enum { EN };

@@ -8,8 +8,8 @@ import (
 )
 
 // peel follows typedefs, qualifiers and _Atomic from t to the first other type, and reads that
-// type's entry into e. If that entry only refers to a type unit (DW_AT_signature), the result is the
-// definition there. The result is void if the chain ends at void.
+// type's entry into e. If that entry only refers to a type unit (DW_AT_signature), the result is
+// the definition there. The result is void if the chain ends at void.
 func (t typeRef) peel(e *dwarf.DIE) (typeRef, error) {
 	for range types.MaxDepth {
 		if t.u == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// inlinedModule is the source of a module with sites of the module's functions, and of functions and
-// types that modules or the kernel share.
+// inlinedModule is the source of a module with sites of the module's functions, and of functions
+// and types that modules or the kernel share.
 func inlinedModule(n int) string {
 	return header + fmt.Sprintf(`
 		#define INLINE static inline __attribute__((always_inline))

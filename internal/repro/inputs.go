@@ -233,7 +233,8 @@ func (c *comparison) made(o *origin, a, b int) bool {
 const outRoot = "bazel-out/"
 
 // maker returns the spawn that made the artifact with this id at a path, or -1. With path mapping,
-// the reader and the maker of a file may have different paths for it, with different configurations.
+// the reader and the maker of a file may have different paths for it, with different
+// configurations.
 func (c *comparison) maker(i int, name string, id int64) int {
 	if id < 0 || !strings.HasPrefix(name, outRoot) {
 		return -1

@@ -13,8 +13,8 @@ import (
 // has two indices, or -1 if a log has no such spawn. Several spawns of a log may have all three in
 // common, such as attempts of a test, or actions of different configurations with the same paths.
 // Of these, spawns with equal keys and results are paired first, then spawns with equal keys, then
-// the others in the order of their keys. At the end, if each log has exactly one spawn left with the
-// same label and mnemonic, these two are paired.
+// the others in the order of their keys. At the end, if each log has exactly one spawn left with
+// the same label and mnemonic, these two are paired.
 // Rule: two builds: which actions correspond.
 func (c *comparison) match() (pairs [][2]int) {
 	var left [2][]int

@@ -4,7 +4,8 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 
 # buildifier: disable=bzl-visibility
-load("//rules/private:run.bzl", "LINK_EXEC_GROUPS", "run_tool", "tools")
+load("//rules/private:exec_groups.bzl", "LINK_EXEC_GROUPS")
+load("//rules/private:run.bzl", "run_tool", "tools")
 
 visibility("//kbuild/...")
 

@@ -3,6 +3,7 @@
 load("//rules:providers.bzl", "BtfMinInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
+load(":exec_groups.bzl", "TEST_EXEC_GROUP")
 load(
     ":kernels.bzl",
     "NEEDS_ATTRS",
@@ -15,7 +16,7 @@ load(
 )
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
 load(":mistakes.bzl", "first_mistake")
-load(":run.bzl", "TEST_EXEC_GROUP", "tool_mistake")
+load(":run.bzl", "tool_mistake")
 
 visibility("//rules/...")
 

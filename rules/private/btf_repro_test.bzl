@@ -1,7 +1,8 @@
 """btf_repro_test: a test that compares two builds by their execution logs."""
 
+load(":exec_groups.bzl", "TEST_EXEC_GROUP")
 load(":launcher.bzl", "LAUNCHER_EXEC_GROUPS", "launcher", "runfiles_path")
-load(":run.bzl", "TEST_EXEC_GROUP", "tool_mistake")
+load(":run.bzl", "tool_mistake")
 
 visibility("//rules/...")
 

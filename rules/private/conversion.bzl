@@ -1,6 +1,6 @@
-"""Attributes of rules that convert debug information: what to read, and what to encode."""
+"""What a conversion reads and encodes: the attributes of rules, and the flags of actions."""
 
-load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
+load(":debug_files.bzl", "DEBUG_ATTRS", "add_debug_files", "debug_files", "debug_files_of")
 load(":features.bzl", "names_mistake")
 load(":settings.bzl", "SETTINGS_ATTRS", "settings_of")
 
@@ -93,3 +93,31 @@ def for_objects(conversion):
     """The same conversion without the debug files that only linked files have."""
     beside = conversion.beside
     return with_debug_files(conversion, debug_files(beside.dwos + beside.members))
+
+def add_features(args, features):
+    """Adds `--features`, unless the list of features is empty."""
+    if features:
+        args.add_joined(features, join_with = ",", format_joined = "--features=%s")
+
+def add_conversion(args, elves, conversion):
+    """Adds the flags of `btfgen object` for what `conversion_of` returned.
+
+    Args:
+        args: Args.
+        elves: list of File, what the action converts.
+        conversion: what `conversion_of` returned.
+    """
+    if conversion.input != "auto":
+        args.add(conversion.input, format = "--input=%s")
+    add_dwarf(args, elves, conversion)
+
+def add_dwarf(args, elves, conversion):
+    """Like `add_conversion`, for a verb that reads only DWARF."""
+    add_debug_files(args, elves, conversion.beside)
+    add_features(args, conversion.btf_features)
+    if conversion.lang_exclude:
+        args.add_joined(
+            conversion.lang_exclude,
+            join_with = ",",
+            format_joined = "--lang-exclude=%s",
+        )

@@ -1,19 +1,10 @@
 """The actions that read DWARF and linked ELF files."""
 
 load(":arguments.bzl", "add_files")
-load(":conversion.bzl", "with_features")
+load(":conversion.bzl", "add_conversion", "add_dwarf", "add_features", "with_features")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
-load(
-    ":run.bzl",
-    "LINK_EXEC_GROUP",
-    "THREADS",
-    "add_conversion",
-    "add_dwarf",
-    "add_features",
-    "for_kernel",
-    "run_tool",
-    "tools",
-)
+load(":exec_groups.bzl", "LINK_EXEC_GROUP")
+load(":run.bzl", "THREADS", "for_kernel", "run_tool", "tools")
 
 visibility("//rules/...")
 
@@ -54,7 +45,7 @@ def size_of(elf, beside, kernel):
         return struct(threads = THREADS, resource_set = _large_resources)
     return struct(threads = 1, resource_set = _objects_resources)
 
-# Rule: BtfGen: flags of the action. add_conversion in run.bzl has the shared ones.
+# Rule: BtfGen: flags of the action. add_conversion in conversion.bzl has the shared ones.
 def btf_gen(ctx, elves, out, conversion):
     """Declares BtfGen: the types of ELF objects, or of an archive's members.
 

@@ -5,12 +5,12 @@ cost, and files that are converted together are read faster, because they have m
 But an edit of one file converts its whole group again, and a machine that has the files only in a
 remote cache must fetch the whole group. The default is 16.
 
-Files are grouped as for merges (merge_tree.bzl): by directory, and within a directory by a hash of
+Files are grouped as for merges (layout.bzl): by directory, and within a directory by a hash of
 each path, so that a new file joins one group and leaves the others as they are.
 """
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
-load(":merge_tree.bzl", "buckets_of")
+load(":layout.bzl", "buckets_of")
 load(":settings.bzl", "SETTINGS_ATTRS", "parsed_grain", "settings_of")
 
 visibility("//rules/...")

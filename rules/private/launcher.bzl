@@ -7,7 +7,8 @@ on the machine on which Bazel runs, so there the script runs another tool: that 
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load(":arguments.bzl", "argument_of")
-load(":run.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS", "tools")
+load(":exec_groups.bzl", "TEST_EXEC_GROUP", "TEST_EXEC_GROUPS")
+load(":run.bzl", "tools")
 
 visibility(["//", "//rules/..."])
 

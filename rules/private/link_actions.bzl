@@ -1,7 +1,8 @@
 """The actions on BTF objects and on BTF."""
 
 load(":arguments.bzl", "add_files")
-load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "for_kernel", "run_tool", "tools")
+load(":exec_groups.bzl", "LINK_EXEC_GROUP")
+load(":run.bzl", "THREADS", "for_kernel", "run_tool", "tools")
 
 visibility("//rules/...")
 

@@ -1,8 +1,10 @@
 """Actions on whole files and trees: modules, vmlinux, the BTF of a release."""
 
 load(":arguments.bzl", "add_file_as", "add_files", "add_named")
+load(":conversion.bzl", "add_conversion")
 load(":debug_files.bzl", "debug_inputs")
-load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "run_tool", "tools")
+load(":exec_groups.bzl", "LINK_EXEC_GROUP")
+load(":run.bzl", "THREADS", "run_tool", "tools")
 
 visibility("//rules/...")
 

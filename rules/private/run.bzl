@@ -7,20 +7,8 @@ threads (-j) as it reserves CPUs.
 """
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":debug_files.bzl", "add_debug_files")
 
 visibility(["//kbuild/...", "//rules/..."])
-
-# The large actions have an exec group, so that a user can choose their machine:
-# exec_properties = {"btf_link.mem": "16g"}.
-LINK_EXEC_GROUP = "btf_link"
-LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
-
-# Tests run in the group that Bazel calls "test". If a rule didn't declare this group, Bazel 9 would
-# run its tests only on machines like the target platform, and would refuse to build the tests of a
-# kernel for another machine.
-TEST_EXEC_GROUP = "test"
-TEST_EXEC_GROUPS = {TEST_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 
 # This is the number of threads of large actions; other actions use one thread. It is part of the
 # command line, so it must be the same on all machines.
@@ -73,31 +61,3 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
         toolchain = TOOLCHAIN_TYPE,
         **kwargs
     )
-
-def add_features(args, features):
-    """Adds `--features`, unless the list of features is empty."""
-    if features:
-        args.add_joined(features, join_with = ",", format_joined = "--features=%s")
-
-def add_conversion(args, elves, conversion):
-    """Adds the flags of `btfgen object` for what `conversion_of` returned.
-
-    Args:
-        args: Args.
-        elves: list of File, what the action converts.
-        conversion: what `conversion_of` returned.
-    """
-    if conversion.input != "auto":
-        args.add(conversion.input, format = "--input=%s")
-    add_dwarf(args, elves, conversion)
-
-def add_dwarf(args, elves, conversion):
-    """Like `add_conversion`, for a verb that reads only DWARF."""
-    add_debug_files(args, elves, conversion.beside)
-    add_features(args, conversion.btf_features)
-    if conversion.lang_exclude:
-        args.add_joined(
-            conversion.lang_exclude,
-            join_with = ",",
-            format_joined = "--lang-exclude=%s",
-        )

@@ -40,10 +40,11 @@ def build_programs(ctx, programs, goos, goarch, go = None):
     """
     go = ctx.path(go) if go else ctx.which("go")
     if not go:
-        fail("no Go command is on PATH, and this rules_btf has no release's tools for {}/{}: ".format(
+        fail(("no Go command is on PATH, and this rules_btf has no release's tools for {}/{}: " +
+              "install Go, or set go, archives, or version and sha256 in btf.toolchain").format(
             goos,
             goarch,
-        ) + "install Go, or set go, archives, or version and sha256 in btf.toolchain")
+        ))
     go_mod = Label("//:go.mod")
     root = ctx.path(go_mod).dirname
     toolchain = _toolchain_of(ctx.read(go_mod))

@@ -3,6 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
+load(":exec_groups.bzl", "LINK_EXEC_GROUPS")
 load(":inline.bzl", "inline_attrs", "link_inline")
 load(":link_actions.bzl", "btf_link", "btf_old_base")
 load(
@@ -18,7 +19,6 @@ load(
     "linked_providers",
     "srcs_attr",
 )
-load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_mistake", "variables_of")
 
 visibility("//rules/...")

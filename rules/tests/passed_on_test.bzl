@@ -59,8 +59,8 @@ _passed_on_test = analysistest.make(
     },
 )
 
-_NO_EMBED = "has extra BTF, but btf_embed may change the BTF on which it is based: use a target with"
-_NO_ARCHIVE = "has extra BTF, but the kernel doesn't show such BTF in /sys/kernel/btf, so an archive"
+_NO_EMBED = "has extra BTF, but btf_embed may change the BTF on which it is based: use a target"
+_NO_ARCHIVE = "has extra BTF, but the kernel doesn't show such BTF in /sys/kernel/btf, so an"
 
 _embed_extra_test = analysistest.make(failure_test(_NO_EMBED), expect_failure = True)
 _archive_extra_test = analysistest.make(failure_test(_NO_ARCHIVE), expect_failure = True)

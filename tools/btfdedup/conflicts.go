@@ -89,7 +89,8 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-// readObjects calls use for the object in each file, in order. It reads at most jobs files concurrently.
+// readObjects calls use for the object in each file, in order. It reads at most jobs files
+// concurrently.
 func readObjects(files []string, base *btf.Blob, jobs int,
 	use func(path string, o *object.Object) error) error {
 	type result struct {

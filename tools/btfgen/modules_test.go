@@ -140,8 +140,8 @@ func TestWholeKernel(t *testing.T) {
 	}
 }
 
-// TestKernelKfuncs: the BTF of a kernel that is an input, on which that of modules is based, doesn't
-// show implicit arguments of kfuncs, unlike that of btfgen elf.
+// TestKernelKfuncs: the BTF of a kernel that is an input, on which that of modules is based,
+// doesn't show implicit arguments of kfuncs, unlike that of btfgen elf.
 func TestKernelKfuncs(t *testing.T) {
 	dir := programtest.NewDir(t)
 	p := dir.Path

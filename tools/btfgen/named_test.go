@@ -42,8 +42,8 @@ func converted(t *testing.T, args ...string) (data []byte, message string) {
 }
 
 // TestDebugFile: with --debug-file, only files that the command line names are read. If it leaves
-// out a needed file, there is a one-line error, even if the file is in the usual place. If it names all
-// needed files, the output is the same as for the equivalent file that refers to no other file.
+// out a needed file, there is a one-line error, even if the file is in the usual place. If it names
+// all needed files, the output is the same as for the equivalent file that refers to no other file.
 func TestDebugFile(t *testing.T) {
 	referringTree(t)
 	for _, c := range []struct {

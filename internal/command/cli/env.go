@@ -74,8 +74,8 @@ func isUsage(err error) bool {
 // ErrNo ends a command with exit code 1 and no message: the command has already printed its answer.
 var ErrNo = errors.New("no")
 
-// exitCode calls run, prints its error, if any, and returns the exit code. If an input was truncated
-// while it was mapped, that is the error.
+// exitCode calls run, prints its error, if any, and returns the exit code. If an input was
+// truncated while it was mapped, that is the error.
 // Rule: exit codes. 0, 1 for errors and for the answer no, 2 for wrong usage.
 func (e *Env) exitCode(run func() error) int {
 	defer mapped.Reset()

@@ -15,8 +15,8 @@ const development = "development"
 var released = development
 
 // Line returns what --version prints after the program's name: the version that Bazel set, or
-// otherwise the one that the Go command recorded (from "go install …@VERSION", or from git); and, if
-// the Go command built the program in a Git checkout, the commit.
+// otherwise the one that the Go command recorded (from "go install …@VERSION", or from git) and, in
+// a Git checkout, the commit.
 func Line() string {
 	v := versions()
 	if v.commit == "" {

@@ -11,7 +11,8 @@ import (
 // whole strings of the base), or if a type refers to a type of the base to which no such type can
 // refer (mayReferTo). For split BTF, each of these errors shows that it was made with a different
 // base. If the base is EndsOnly, only ids are checked. It is also an error if the base has the same
-// content as the split BTF, unless that is only functions: two small modules may have the same ones.
+// content as the split BTF, unless that is only functions: two small modules may have the same
+// ones.
 // Rule: wrong base: ids, names and kinds that make no sense.
 func (b *Blob) CheckRefs() error {
 	hint := ""

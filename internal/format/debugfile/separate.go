@@ -31,7 +31,8 @@ func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 }
 
 // namedDebugFile opens the debug file of f that is in Named. If f has neither a build-id nor a
-// .gnu_debuglink, that is the first debug file without a build-id. The result is nil if no file may be one.
+// .gnu_debuglink, that is the first debug file without a build-id. The result is nil if no file may
+// be one.
 func (s *Search) namedDebugFile(f *elf.File) (*elf.File, error) {
 	list, err := s.named()
 	if err != nil {

@@ -248,9 +248,9 @@ func (t *abbrevTable) compileOther(c *cursor, recent *recentAbbrevs, rest []byte
 }
 
 // hashHead returns a hash of the declaration at the start of b, and its size. b must be short: at
-// most all of it is read. A declaration ends with two bytes that are 0; hashHead covers the bytes up
-// to the first such pair. The size is wrong if that pair is before the end, and -1 if there is none.
-// Equal declarations have equal hashes, except perhaps near the end of b.
+// most all of it is read. A declaration ends with two bytes that are 0; hashHead covers the bytes
+// up to the first such pair. The size is wrong if that pair is before the end, and -1 if there is
+// none. Equal declarations have equal hashes, except perhaps near the end of b.
 func hashHead(b []byte) (h uint64, size int) {
 	const odd = 0x9e37_79b9_7f4a_7c15
 	for at := 0; len(b)-at >= 8; at += 7 {

@@ -51,8 +51,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNamed checks that a .dwo file is looked for at the paths in Files.Named with its base name, the
-// likeliest first.
+// TestNamed checks that a .dwo file is looked for at the paths in Files.Named with its base name,
+// the likeliest first.
 func TestNamed(t *testing.T) {
 	named := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo " +
 		"kernel/core.dwo " +

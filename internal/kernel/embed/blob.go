@@ -55,8 +55,8 @@ func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	return parsed, nil
 }
 
-// fill returns the blob with the size that the linker of f reserved for it, which isn't 0. The error
-// for a larger blob ends with what to do.
+// fill returns the blob with the size that the linker of f reserved for it, which isn't 0. The
+// error for a larger blob ends with what to do.
 func (b *Blob) fill(f *elf.File, reserved uint64, do string) (*Blob, error) {
 	switch size := uint64(len(b.Data)); {
 	case size > reserved:

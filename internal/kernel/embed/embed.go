@@ -17,8 +17,9 @@ import (
 // creates. The result can be edited further; write it while f is open.
 //
 // If f is linked and its .BTF is in a loaded segment, the kernel reads as many bytes as the linker
-// reserved (__stop_BTF - __start_BTF), and rejects BTF that does not fill them. So Into pads smaller
-// BTF; larger BTF is an error. An empty .BTF, which lld creates if no input has one, is ignored.
+// reserved (__stop_BTF - __start_BTF), and rejects BTF that does not fill them. So Into pads
+// smaller BTF; larger BTF is an error. An empty .BTF, which lld creates if no input has one, is
+// ignored.
 //
 // The result data is the BTF in the section .BTF. Other BTF must be based on data, not on types,
 // because the offsets of its strings begin where those of its base end.

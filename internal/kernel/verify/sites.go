@@ -45,8 +45,8 @@ func OfSites(opts Options) Options {
 	return opts
 }
 
-// Sites parses and checks the BTF of inlined functions, as in a section .BTF.inline. Its base is the
-// BTF of the file that has the sites.
+// Sites parses and checks the BTF of inlined functions, as in a section .BTF.inline. Its base is
+// the BTF of the file that has the sites.
 // Rule: verify: sites must be based on the BTF of their file.
 func Sites(raw []byte, base *btf.Blob) (*btf.Blob, error) {
 	b, err := btf.Parse(raw, base)

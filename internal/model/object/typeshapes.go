@@ -26,8 +26,8 @@ func TypeShapes(chain ...*btf.Blob) ([]TypeShape, error) {
 }
 
 // hashedShapes is TypeShapes for BTF without a base. It hashes the types in place, which is faster
-// than making a graph: btfgen elf --base takes half as much user time for kvm.ko. ok is false if the
-// BTF is damaged, has locations, or has cycles of types without a tag.
+// than making a graph: btfgen elf --base takes half as much user time for kvm.ko. ok is false if
+// the BTF is damaged, has locations, or has cycles of types without a tag.
 func hashedShapes(b *btf.Blob) (list []TypeShape, ok bool) {
 	a := absorber{blob: *b, text: unsafe.Slice(unsafe.StringData(b.Strings), len(b.Strings)),
 		sizes: make([]uint32, len(b.Types)+1)}

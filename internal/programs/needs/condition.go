@@ -40,8 +40,8 @@ func compareLiterals(a, b Literal) int {
 func compareCubes(a, b []Literal) int { return slices.CompareFunc(a, b, compareLiterals) }
 
 // normal returns the condition as the sorted list of its prime implicants, which is the same for
-// all equivalent conditions (Blake's canonical form, by iterated consensus). If the second result is
-// true, the condition holds for all outcomes.
+// all equivalent conditions (Blake's canonical form, by iterated consensus). If the second result
+// is true, the condition holds for all outcomes.
 func (c Condition) normal() (normal Condition, always bool) {
 	normal = Condition{}
 	for todo := slices.Clone(c); len(todo) > 0; {

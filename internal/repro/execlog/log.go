@@ -2,8 +2,8 @@
 // messages, each preceded by its length as a varint. The stream may be compressed with zstd. The
 // ids of messages differ between builds of the same targets, so a [Log] doesn't have them.
 //
-// A log is untrusted, so the sizes of messages and of the log, and the numbers of entries and fields
-// are limited. References may lead only to earlier entries, so there are no cycles.
+// A log is untrusted, so the sizes of messages and of the log, and the numbers of entries and
+// fields are limited. References may lead only to earlier entries, so there are no cycles.
 package execlog
 
 import "iter"

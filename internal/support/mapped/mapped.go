@@ -1,7 +1,8 @@
 // Package mapped maps files into memory, and detects when a file was truncated while it was mapped.
 // After such a truncation, the rest of the file's last page reads as zeros, and reads beyond that
 // page cause faults (SIGBUS). Packages cli and parallel call debug.SetPanicOnFault in all their
-// goroutines, which turns a fault into a panic. A command fails if Check returns an error at its end.
+// goroutines, which turns a fault into a panic. A command fails if Check returns an error at its
+// end.
 package mapped
 
 import (
