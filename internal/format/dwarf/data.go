@@ -290,7 +290,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 	u.Len += uint64(c.pos)
 	u.Version = uint16(c.uint(d.Order, 2))
 	if u.Version < 2 || u.Version > 5 {
-		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported, only 2 to 5; "+compileAgain, u.Version)
+		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported, only 2 to 5; "+
+			compileAgain, u.Version)
 	}
 	if u.Version >= 5 {
 		u.Kind = UnitKind(c.u8())
@@ -318,7 +319,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		u.Signature = c.uint(d.Order, 8)
 		u.TypeOffset = c.uint(d.Order, offSize)
 	case unitSkel, unitSplit, unitSplitT:
-		return u, d.damaged(sec.Name, off, "unit type %#x is not allowed in this section", uint8(u.Kind))
+		return u, d.damaged(sec.Name, off, "unit type %#x is not allowed in this section",
+			uint8(u.Kind))
 	default:
 		return u, d.damaged(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
 	}

@@ -69,8 +69,8 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 // LoadSplit is like Load for u, the split unit to which s refers.
 func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
-		return d.errorf(u.Section.Name, u.Off, "the unit is for a different machine than %s; compile again",
-			s.data.File.Path)
+		return d.errorf(u.Section.Name, u.Off, "the unit is for a different machine than %s; "+
+			"compile again", s.data.File.Path)
 	}
 	if (u.Version < 5) != (s.version < 5) {
 		return d.errorf(u.Section.Name, u.Off, "the unit has DWARF %d, but its skeleton in %s has DWARF "+

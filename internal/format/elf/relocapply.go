@@ -85,7 +85,8 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		v = signExtend(v&0xffffffff, 32)
 	}
 	if !op.fits(v) && !(narrow && bits == 32) {
-		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bits; "+linkedInstead, v, bits)
+		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bits; "+linkedInstead, v,
+			bits)
 	}
 	putField(a.order, field, old&^mask|v&mask)
 	return nil

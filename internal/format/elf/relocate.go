@@ -116,7 +116,8 @@ func (s *Section) applier(r *Section) (*applier, error) {
 	a := &applier{s: s, r: r, machine: machine, syms: syms, order: f.Order,
 		rela: r.Type == stdelf.SHT_RELA}
 	if len(r.raw)%a.size() != 0 {
-		return nil, r.damaged("size %d is not a multiple of a relocation's size %d", len(r.raw), a.size())
+		return nil, r.damaged("size %d is not a multiple of a relocation's size %d", len(r.raw),
+			a.size())
 	}
 	return a, nil
 }

@@ -124,8 +124,8 @@ func (f *File) readSymbols() (*Symbols, error) {
 					i+1, s.name, len(t.strs))
 			}
 			if left -= len(name); left < 0 {
-				return nil, t.sec.damaged("corrupt: the names of %d symbols have more than %d times the size "+
-					"of their table", i+1, maxShared)
+				return nil, t.sec.damaged("corrupt: the names of %d symbols have more than %d times the "+
+					"size of their table", i+1, maxShared)
 			}
 		}
 		if s.Place == InSection {
