@@ -129,8 +129,8 @@ func TestVerifyVerb(t *testing.T) {
 			"string begins; was it made with a different base? use that one\n"},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
-			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"; pass BTF, or a file that " +
-			"contains BTF\n"},
+			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"; pass BTF, or a file " +
+			"that contains BTF\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
 		{"--for=me x", 2, "", `"me" for "--for" flag: must be kernel, load or all`},
 	} {

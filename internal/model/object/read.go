@@ -45,7 +45,8 @@ func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
 	case f != nil && f.Section(SectionUnits) != nil:
 		return readObject(f)
 	case base.EndsOnly():
-		return nil, errors.New("split BTF needs its base as BTF, not as an index; pass the BTF as --base")
+		return nil, errors.New("split BTF needs its base as BTF, not as an index; " +
+			"pass the BTF as --base")
 	case f == nil:
 		blobs, err = btf.ParseAll(data, base)
 	default:
@@ -119,8 +120,8 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		used++
 		if s.pins[p].def != target && wrong == nil {
 			t, _ := r.at(id)
-			wrong = damagedType(id, t, "refers to [%d] by reference %d, but section %s says [%d]", target, ref,
-				SectionUnits, s.pins[p].def)
+			wrong = damagedType(id, t, "refers to [%d] by reference %d, but section %s says [%d]", target,
+				ref, SectionUnits, s.pins[p].def)
 		}
 		return s.pins[p].hash, true
 	}

@@ -170,7 +170,8 @@ func Read(data []byte) (*Needs, error) {
 	}
 	r := fileReader{needs: n, sections: sections}
 	if err := r.lines(string(content[2])); err != nil {
-		return nil, fmt.Errorf("section %s: %w; make the file again with this btfcore", sectionNeeds, err)
+		return nil, fmt.Errorf("section %s: %w; make the file again with this btfcore",
+			sectionNeeds, err)
 	}
 	return n, nil
 }
