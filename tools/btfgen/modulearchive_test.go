@@ -154,7 +154,7 @@ func TestModuleArchive(t *testing.T) {
 		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes " +
 			"when decompressed; if that is right, decompress it first\n"},
 		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: compressed(t, ".zst", zeros)}},
-			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, decompress it "+
+			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, decompress it " +
 				"first\n"},
 		"text.deb": {nil, ": neither a tar archive nor a package of a distribution"},
 	} {
