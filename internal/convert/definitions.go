@@ -247,7 +247,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 			return found, err
 		}
 		if def.Has(dwarf.Signature) {
-			return found, u.r.Errorf(e.Off, "refers to a type unit that refers to yet another "+
+			return found, u.r.Damaged(e.Off, "refers to a type unit that refers to yet another "+
 				"type unit")
 		}
 		return t.u.visitTagged(&def)

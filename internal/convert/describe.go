@@ -57,7 +57,7 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		return typeRef{}, nil
 	case dwarf.ClassRef:
 		if v < uint64(u.r.Unit.HeaderLen) || v >= u.r.Unit.Len {
-			return typeRef{}, u.r.Errorf(die, "a reference to offset %#x is outside of the unit", v)
+			return typeRef{}, u.r.Damaged(die, "a reference to offset %#x is outside of the unit", v)
 		}
 		return typeRef{u, uint32(v)}, nil
 	case dwarf.ClassRefAddr:
@@ -65,19 +65,19 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	case dwarf.ClassRefSup:
 		h := u.r.D.UnitAtSup(v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x in the "+
+			return typeRef{}, u.r.Damaged(die, "a reference leads to offset %#x in the "+
 				"supplementary file (dwz -m), but no unit there contains that offset", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassSig:
 		h := u.r.D.TypeUnit(v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "the file has no type unit with signature %#x", v)
+			return typeRef{}, u.r.Damaged(die, "the file has no type unit with signature %#x", v)
 		}
 		o, err := u.c.foreign(u.r.D, h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	}
-	return typeRef{}, u.r.Errorf(die, "a reference has an invalid form")
+	return typeRef{}, u.r.Damaged(die, "a reference has an invalid form")
 }
 
 func (u *unit) refInto(h *dwarf.Unit, off uint32) (typeRef, error) {
@@ -106,7 +106,7 @@ func (u *unit) describe(off uint32) (desc, error) {
 
 func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
-		return d, u.r.Errorf(e.Off, "a reference to a type does not point to an entry")
+		return d, u.r.Damaged(e.Off, "a reference to a type does not point to an entry")
 	}
 	if dwarf.IsTagged(e.Tag) {
 		return u.describeTagged(e)

@@ -112,7 +112,7 @@ func (u *unit) refAddr(die uint32, v uint64) (typeRef, error) {
 	}
 	h := u.r.D.UnitAt(u.r.Unit.Section, v)
 	if h == nil {
-		return typeRef{}, u.r.Errorf(die, "a reference leads to offset %#x, but no unit contains "+
+		return typeRef{}, u.r.Damaged(die, "a reference leads to offset %#x, but no unit contains "+
 			"that offset", v)
 	}
 	t, err := u.refInto(h, uint32(v-h.Off))

@@ -30,7 +30,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		}
 		return u.memo.entries[i].hash, nil
 	case entryBusy:
-		return types.Hash{}, u.r.Errorf(t.off,
+		return types.Hash{}, u.r.Damaged(t.off,
 			"the type refers to itself without a tagged struct or union in between")
 	}
 	if depth > types.MaxDepth {

@@ -78,7 +78,7 @@ func (c *converter) addReached(t typeRef, i int32) error {
 		return err
 	}
 	if e.Abbrev == nil {
-		return t.u.r.Errorf(t.off, "a reference to a type does not point to an entry")
+		return t.u.r.Damaged(t.off, "a reference to a type does not point to an entry")
 	}
 	first := uint32(len(r.items))
 	if dwarf.IsDefinition(e.Abbrev.Tag) {

@@ -51,7 +51,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	case std.TagCompileUnit, std.TagTypeUnit:
 	case std.TagSkeletonUnit: // clang writes such a unit if nothing was split off
 	default:
-		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit",
+		return u.r.Damaged(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit",
 			u.r.Root.Tag)
 	}
 	if c.in.opt.excluded(&u.r.Root) {

@@ -317,7 +317,7 @@ func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 		}
 		off = e.Next
 	}
-	return r.Errorf(at, "type %s contains itself by value", o.Graph.Name(n))
+	return r.Damaged(at, "type %s contains itself by value", o.Graph.Name(n))
 }
 
 // hasComplete reports whether the file has a unit that isn't partial, or no units at all.

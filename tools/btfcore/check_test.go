@@ -159,10 +159,10 @@ func TestCheckCodes(t *testing.T) {
 
 		// These kernels can't be read, or can't have a module.
 		{"DIR/any.needs DIR/big.btf", 1, 0, "btfcore: DIR/big.btf: its byte order is BigEndian, but " +
-			"that of the programs is LittleEndian\n"},
+			"that of the programs is LittleEndian; leave this kernel out\n"},
 		{"DIR/any.needs DIR/big.btf" + both, 1, 2, "btfcore: DIR/big.btf: its byte order is " +
-			"BigEndian, but that of the programs is LittleEndian\nbtfcore: 1 of 3 kernels failed; " +
-			"the others are done\n"},
+			"BigEndian, but that of the programs is LittleEndian; leave this kernel out\n" +
+			"btfcore: 1 of 3 kernels failed; the others are done\n"},
 		{"DIR/any.needs --module DIR/5.10.btf" + both, 2, 0,
 			"btfcore: --module is for one kernel, not 2 (see btfcore check --help)\n"},
 	} {

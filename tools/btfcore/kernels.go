@@ -65,7 +65,8 @@ func findKernels(args []string) ([]kernelFile, error) {
 			return nil, err
 		}
 		if len(rels) == 0 {
-			return nil, fmt.Errorf("%s: no *.btf or *.btf.tar.xz files below it", file)
+			return nil, fmt.Errorf("%s: no *.btf or *.btf.tar.xz files below it; pass the file "+
+				"itself", file)
 		}
 		for _, rel := range rels {
 			list = append(list, kernelFile{filepath.Join(file, rel), filepath.Join(name, kernelName(rel))})
@@ -109,17 +110,19 @@ func (f kernelFile) read(needs *needs.Needs, maxDecompressed int) ([]kernel, err
 			return nil, err
 		}
 		if b.Order != needs.Order {
-			return nil, fmt.Errorf("%s: its byte order is %v, but that of the programs is %v",
-				file.Label, b.Order, needs.Order)
+			return nil, fmt.Errorf("%s: its byte order is %v, but that of the programs is %v; "+
+				"leave this kernel out", file.Label, b.Order, needs.Order)
 		}
 		name := f.name
 		if len(files) > 1 {
 			member := kernelName(file.Member)
 			if !filepath.IsLocal(member) {
-				return nil, fmt.Errorf("%s: the path points outside the archive", file.Label)
+				return nil, fmt.Errorf("%s: the path points outside the archive; make the "+
+					"archive again", file.Label)
 			}
 			if name += "/" + member; seen[name] {
-				return nil, fmt.Errorf("%s: another kernel has the same name, %s", file.Label, name)
+				return nil, fmt.Errorf("%s: another kernel has the same name, %s; unpack the "+
+					"archive, and rename one", file.Label, name)
 			}
 			seen[name] = true
 		}
@@ -162,14 +165,16 @@ func (k *kernel) addModules(paths []string, maxDecompressed int) error {
 			continue
 		}
 		if name != "" {
-			return fmt.Errorf("%s: it is a directory, not the file of a module called %s", path, name)
+			return fmt.Errorf("%s: it is a directory, not the file of a module called %s; pass the "+
+				"file", path, name)
 		}
 		rels, err := archive.Below(path, isModule)
 		if err != nil {
 			return err
 		}
 		if len(rels) == 0 {
-			return fmt.Errorf("%s: no modules (*.ko, *.ko.xz, *.ko.zst, *.ko.gz, *.btf) below it", path)
+			return fmt.Errorf("%s: no modules (*.ko, *.ko.xz, *.ko.zst, *.ko.gz, *.btf) below it; "+
+				"pass the directory with the modules", path)
 		}
 		for _, rel := range rels {
 			files = append(files, kernelFile{filepath.Join(path, rel), archive.Name(moduleName(rel))})
@@ -183,7 +188,7 @@ func (k *kernel) addModules(paths []string, maxDecompressed int) error {
 		}
 		b, err := parse(found, k.Vmlinux)
 		if err != nil {
-			return fmt.Errorf("%w; is %s the kernel of this module?", err, k.name)
+			return fmt.Errorf("%w; is %s the kernel of this module? pass the right one", err, k.name)
 		}
 		if other, ok := seen[file.name]; ok {
 			return fmt.Errorf("%s and %s: both would be called %s; pass NAME=FILE", other, file.path,

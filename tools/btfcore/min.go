@@ -142,7 +142,8 @@ func (r *minRun) writeMany(env *cli.Env, run *report.Run, files []kernelFile,
 	for i, result := range results {
 		for _, name := range slices.Sorted(maps.Keys(result)) {
 			if _, twice := outputs[name]; twice && errs[i] == nil {
-				errs[i] = fmt.Errorf("%s: another kernel has the same name, %s", files[i].path, name)
+				errs[i] = fmt.Errorf("%s: another kernel has the same name, %s; pass NAME=FILE",
+					files[i].path, name)
 			}
 		}
 		if errs[i] != nil {

@@ -107,7 +107,8 @@ func readAllNeeds(paths []string) ([]*needs.Needs, error) {
 			return nil, err
 		}
 		if len(list) > 0 && n.Order != list[0].Order {
-			return nil, errors.New(path + ": its byte order differs from that of " + paths[0])
+			return nil, errors.New(path + ": its byte order differs from that of " + paths[0] +
+				"; use these files one by one")
 		}
 		list = append(list, n)
 	}

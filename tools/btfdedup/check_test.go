@@ -123,13 +123,14 @@ func TestVerifyVerb(t *testing.T) {
 		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
 		{"--for=kernel " + alone, 1, "stands-alone: it has no base, but is for a kernel module; ", ""},
 		{"--for=kernel --base " + good + " " + inside, 0, "",
-			"string begins; was it made with a different base?\n"},
+			"string begins; was it made with a different base? use that one\n"},
 		{"--base " + good + " " + inside, 1, "[4] TYPEDEF nt: name-inside-string: name: offset 2 is " +
 			"inside another string; ", inside + ": [4] TYPEDEF: a name is at string offset 2, where no " +
-			"string begins; was it made with a different base?\n"},
+			"string begins; was it made with a different base? use that one\n"},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
-			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"\n"},
+			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"; pass BTF, or a file " +
+			"that contains BTF\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
 		{"--for=me x", 2, "", `"me" for "--for" flag: must be kernel, load or all`},
 	} {

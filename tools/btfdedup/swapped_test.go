@@ -62,7 +62,7 @@ func TestOtherBase(t *testing.T) {
 	module := moduleOf(t, split)
 	ids := compileIDs(t, dir, "ids.ko", idsSource)
 	const want = ": [2] TYPEDEF: a name is at string offset 3, where no string begins; was it made " +
-		"with a different base?\n"
+		"with a different base? use that one\n"
 	for _, c := range []string{
 		"dump --base " + base + " " + split,
 		"dump --format=c --base " + base + " " + module,

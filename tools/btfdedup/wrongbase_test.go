@@ -91,7 +91,7 @@ __attribute__((section(".gnu.linkonce.this_module"))) char this[64];
 		release = "it was built for the kernel 7.2.0-a, but the base is the BTF of 7.2.0-b\n"
 		machine = "it is for EM_X86_64, but the base is for EM_AARCH64; use the BTF of the kernel"
 		size    = "it is 64-bit, but the base is 32-bit; use the BTF of the kernel"
-		kernel  = "own: it is the kernel 7.2.0-a, not 7.2.0-b\n"
+		kernel  = "own: it is the kernel 7.2.0-a, not 7.2.0-b; set --release, or"
 		x86     = "it is for EM_X86_64, but vmlinux is for EM_AARCH64"
 		bits    = "it is 64-bit, but vmlinux is 32-bit"
 	)

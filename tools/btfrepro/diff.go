@@ -129,7 +129,8 @@ func (r *reportFlags) check(report *repro.Report, names [2]string) error {
 		if !slices.ContainsFunc(report.Listed, func(i int) bool {
 			return report.Actions[i].Mnemonic == m
 		}) {
-			return fmt.Errorf("no action in the logs has the mnemonic %s", m)
+			return fmt.Errorf("no action in the logs has the mnemonic %s; without "+
+				"--mnemonic, all are compared", m)
 		}
 	}
 	onlyA, onlyB := report.Counts[repro.OnlyA], report.Counts[repro.OnlyB]

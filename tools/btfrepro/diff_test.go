@@ -62,7 +62,7 @@ func TestDiff(t *testing.T) {
 			"warning: an entry of --allow or --allow-file matches nothing: mnemonic=None # so\n"},
 		{[]string{"--mnemonic=Tool,Same", a, b}, 0, "same: 2 actions\n", ""},
 		{[]string{"--mnemonic=Same,Nothing", a, b}, 1, "",
-			"no action in the logs has the mnemonic Nothing\n"},
+			"no action in the logs has the mnemonic Nothing; without --mnemonic, all are compared\n"},
 		{[]string{empty, none}, 1, "", "none has an action, because all actions were up to date"},
 		{[]string{"--json=-", a, b}, 1, "{\n  \"format\": \"btfrepro\",\n  \"version\": 2,", ""},
 		{[]string{"--allow-file=" + bad, a, b}, 1, "",

@@ -62,7 +62,7 @@ func Find(env *cli.Env, args []string, o Options) (found Files, err error) {
 			return found, err
 		}
 		if len(listed) == 0 {
-			return found, fmt.Errorf("%s: it lists no modules", o.Order)
+			return found, fmt.Errorf("%s: it lists no modules; run make modules", o.Order)
 		}
 	}
 	for _, arg := range args {
@@ -90,8 +90,8 @@ func Find(env *cli.Env, args []string, o Options) (found Files, err error) {
 func (f *Files) add(path string) error {
 	if isKernel(path) {
 		if f.Kernel != nil {
-			return cli.Usagef("%s and %s: neither is a module, but only one file can be the kernel",
-				f.Kernel.Path, path)
+			return cli.Usagef("%s and %s: neither is a module, but only one file can be the kernel; "+
+				"leave one out", f.Kernel.Path, path)
 		}
 		f.Kernel = &File{Name: "vmlinux", Path: path, Rel: filepath.Base(path)}
 		return nil
@@ -123,7 +123,7 @@ func (f *Files) check(env *cli.Env) error {
 		return is
 	})
 	if f.Kernel == nil && len(f.Modules) == 0 {
-		return errors.New("there is no other module")
+		return errors.New("there is no other module; specify one")
 	}
 	byName := map[string]string{}
 	for _, m := range f.Modules {
@@ -180,7 +180,8 @@ func (o *Options) below(dir string) (rels []string, err error) {
 		return nil, fmt.Errorf("%s: the modules in this directory are compressed, so they are not files "+
 			"with DWARF; specify those files", dir)
 	case len(rels) == 0:
-		return nil, fmt.Errorf("%s: there is no file *.ko in this directory", dir)
+		return nil, fmt.Errorf("%s: there is no file *.ko in this directory; "+
+			"specify the directory with the modules", dir)
 	}
 	slices.Sort(rels)
 	return slices.Compact(rels), nil
@@ -232,7 +233,8 @@ func readOrder(path string) ([]string, error) {
 			stem, ok = strings.CutSuffix(line, ".ko")
 		}
 		if !ok {
-			return nil, fmt.Errorf("%s: not a modules.order of Kbuild: %q is not a module", path, line)
+			return nil, fmt.Errorf("%s: not a modules.order of Kbuild: %q is not a module; "+
+				"specify the one that make modules wrote", path, line)
 		}
 		if !filepath.IsLocal(stem) {
 			return nil, fmt.Errorf("%s: %q is outside the directory whose modules the file lists; pass "+

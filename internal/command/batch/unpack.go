@@ -82,7 +82,8 @@ func unpackModules(path, dir string) error {
 	}
 	defer mapped.Unmap(data)
 	if !packages.Is(data) {
-		return fmt.Errorf("%s: neither a tar archive nor a package of a distribution", path)
+		return fmt.Errorf("%s: neither a tar archive nor a package of a distribution; "+
+			"unpack it, and pass the directory", path)
 	}
 	budget := &kernelimage.Budget{Limit: int64(kernelimage.Limit(len(data), 0))}
 	modules := 0
@@ -104,7 +105,8 @@ func unpackModules(path, dir string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	case modules == 0:
-		return fmt.Errorf("%s: there is no file *.ko in this archive", path)
+		return fmt.Errorf("%s: there is no file *.ko in this archive; pass the "+
+			"package with the modules", path)
 	}
 	return nil
 }
@@ -122,7 +124,7 @@ func unpackModule(dir string, f packages.File, budget *kernelimage.Budget) error
 		w, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("the archive has %s twice", name)
+		return fmt.Errorf("the archive has %s twice; unpack it, and pass the directory", name)
 	}
 	if err != nil {
 		return err

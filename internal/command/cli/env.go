@@ -22,16 +22,22 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Flags
+	noRaise bool // the verb has no flag --max-decompressed
 }
 
 func newEnv(c *cobra.Command) *Env {
 	return &Env{Program: c.Root().Name(), Verb: c.Name(), Stdin: c.InOrStdin(),
-		Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()}
+		Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr(),
+		noRaise: c.Flags().Lookup(raiseFlag) == nil}
 }
 
 // Error prints an error as one line on Stderr, for commands that continue after an error.
 func (e *Env) Error(err error) {
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, err.Error())))
+	text := err.Error()
+	if e.noRaise {
+		text = strings.ReplaceAll(text, ", or raise --"+raiseFlag, "")
+	}
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, text)))
 }
 
 // Warn prints a line for the user on Stderr, unless Quiet is set.

@@ -68,7 +68,7 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 	}
 	info, statErr := os.Stat(s.path)
 	if statErr == nil && info.IsDir() {
-		return fmt.Errorf("output %s is a directory", s.path)
+		return fmt.Errorf("output %s is a directory; specify a file in it", s.path)
 	}
 	end, direct, err := follow(s.path)
 	if err != nil {

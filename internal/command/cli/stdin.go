@@ -77,7 +77,7 @@ func spool(from io.Reader) (undo func(), err error) {
 	os.Remove(file.Name())
 	n, err := io.Copy(file, io.LimitReader(from, maxStdin+1))
 	if err == nil && n > maxStdin {
-		err = fmt.Errorf("more than the limit of %d bytes", maxStdin)
+		err = fmt.Errorf("more than the limit of %d bytes; pass a file", maxStdin)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)

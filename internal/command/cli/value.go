@@ -57,9 +57,11 @@ func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, noun, usa
 	f.VarP(&number{p, min, max, noun}, name, short, usage)
 }
 
+const raiseFlag = "max-decompressed"
+
 // MaxDecompressedVar defines the flag --max-decompressed for verbs that read compressed data.
 func (f *FlagSet) MaxDecompressedVar(p *int) {
-	f.NumberVarP(p, "max-decompressed", "", 1, math.MaxInt, "bytes",
+	f.NumberVarP(p, raiseFlag, "", 1, math.MaxInt, "bytes",
 		"allow decompressed data of up to this size, in `bytes`; 32 times the size of the file, or"+
 			" more for small files, is always allowed")
 }

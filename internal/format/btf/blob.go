@@ -15,6 +15,7 @@ import (
 	"iter"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Type is one type record. Which fields are used depends on Kind.
@@ -176,12 +177,12 @@ func (b *Blob) Name(off uint32) (string, error) {
 		}
 		end := o.endOf(i)
 		if end < 0 {
-			return "", fmt.Errorf("string at offset %d has no end", off)
+			return "", fmt.Errorf("string at offset %d has no end"+message.Rebuild, off)
 		}
 		return o.Strings[i:end], nil
 	}
 	return "", fmt.Errorf("string offset %d is past the end of the string section (%d "+
-		"bytes)", off, b.EndStr())
+		"bytes)"+message.Rebuild, off, b.EndStr())
 }
 
 // TypeName is the name of a type of this blob or its bases, or "" if it has no valid name.

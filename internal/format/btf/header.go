@@ -37,7 +37,7 @@ func Prefix(data []byte) ([]byte, error) {
 // btf_parse_layout_sec.
 func parseHeader(s *source) (Header, int, error) {
 	fail := func(off int, format string, args ...any) (Header, int, error) {
-		return Header{}, 0, formatError(0, off, format, args...)
+		return Header{}, 0, damaged(0, off, format, args...)
 	}
 	if len(s.data) < 2 {
 		return fail(0, "cut off in the header, after %s", message.Count(len(s.data), "byte"))
@@ -48,13 +48,14 @@ func parseHeader(s *source) (Header, int, error) {
 		s.swap = true
 	default:
 		if bytes.HasPrefix(s.data, []byte("BTFBASE\x00")) {
-			return fail(0, "this is an index, which can only be a --base of a link; pass the BTF "+
-				"itself")
+			return Header{}, 0, formatError(0, 0, "this is an index, which can only be a --base of "+
+				"a link; pass the BTF itself")
 		}
 		if what := kindOfFile(s.data); what != "" {
-			return fail(0, "no BTF magic 0xeb9f: this is %s", what)
+			return Header{}, 0, formatError(0, 0, "no BTF magic 0xeb9f: this is %s", what)
 		}
-		return fail(0, "no BTF magic 0xeb9f; it starts with %q", s.data[:min(4, len(s.data))])
+		return Header{}, 0, formatError(0, 0, "no BTF magic 0xeb9f; it starts with %q; pass BTF, "+
+			"or a file that contains BTF", s.data[:min(4, len(s.data))])
 	}
 	if len(s.data) < 8 {
 		return fail(0, "cut off in the header, after %s", message.Count(len(s.data), "byte"))

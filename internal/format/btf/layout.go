@@ -23,16 +23,18 @@ func (p *opened) badKind(id uint32, off int, kind Kind) error {
 	}
 	switch {
 	case kind == KindVoid || entry == nil && kind >= NumKinds:
-		return formatError(id, off, "unknown kind %d", kind)
+		return damaged(id, off, "unknown kind %d", kind)
 	case kind >= NumKinds:
 		return formatError(id, off, "kind %d is newer than these tools, which know the kinds up to "+
-			"%d (%v); the layout section gives it %s", kind, NumKinds-1, Kind(NumKinds-1), sizes(entry[0],
-			entry[1]))
+			"%d (%v); the layout section gives it %s; "+newer, kind, NumKinds-1, Kind(NumKinds-1),
+			sizes(entry[0], entry[1]))
 	}
 	l := layout[kind]
-	return formatError(id, off, "the layout section gives a %v %s, but these tools know it with %s",
-		kind, sizes(entry[0], entry[1]), sizes(l.info, l.elem))
+	return formatError(id, off, "the layout section gives a %v %s, but these tools know it with %s; "+
+		newer, kind, sizes(entry[0], entry[1]), sizes(l.info, l.elem))
 }
+
+const newer = "use a newer release of these tools"
 
 func sizes(info, elem uint8) string {
 	return fmt.Sprintf("%d bytes and %d for each element", info, elem)

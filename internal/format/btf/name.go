@@ -3,6 +3,8 @@ package btf
 import (
 	"errors"
 	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // MaxNameLen is the length in bytes, without the NUL, of the longest name that the kernel accepts:
@@ -82,7 +84,7 @@ func (b *Blob) CheckNames() error {
 			name, err := b.Name(off)
 			if budget -= len(name); err == nil && budget < 0 {
 				err = errors.New("the names overlap, and together they are many times longer than the " +
-					"string section")
+					"string section" + message.Rebuild)
 			}
 			if err != nil {
 				return fmt.Errorf("BTF type [%d] %v: %w", b.StartID+uint32(i), t.Kind, err)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // CheckRefs returns an error if a type refers to an id that no type has. In split BTF, it also
@@ -15,9 +17,9 @@ import (
 // ones.
 // Rule: wrong base: ids, names and kinds that make no sense.
 func (b *Blob) CheckRefs() error {
-	hint := ""
+	hint := message.Rebuild
 	if b.Base != nil {
-		hint = "; was it made with a different base?"
+		hint = "; was it made with a different base? use that one"
 	}
 	types := slices.ContainsFunc(b.Types, func(t Type) bool { return t.Kind != KindFunc })
 	if b.Base != nil && types && b.SameRecords(b.Base) {

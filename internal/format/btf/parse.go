@@ -23,6 +23,11 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("BTF at offset %#x: %s", e.Offset, e.Msg)
 }
 
+// damaged is like formatError, for bytes that no program writes.
+func damaged(id uint32, off int, format string, args ...any) error {
+	return formatError(id, off, format+message.Rebuild, args...)
+}
+
 func formatError(id uint32, off int, format string, args ...any) error {
 	return &FormatError{id, int64(off), fmt.Sprintf(format, args...)}
 }
@@ -74,7 +79,7 @@ func Parse(data []byte, base *Blob) (*Blob, error) {
 // checkEnd checks that a blob of n bytes is all of data.
 func checkEnd(data []byte, n int) error {
 	if n != len(data) {
-		return formatError(0, n, "the data continues for %s after the last section",
+		return damaged(0, n, "the data continues for %s after the last section",
 			message.Count(len(data)-n, "byte"))
 	}
 	return nil
@@ -225,7 +230,8 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	}
 	if base != nil {
 		if base.Order != nil && base.Order != b.Order {
-			return p, fmt.Errorf("the BTF is %v, but its base is %v", b.Order, base.Order)
+			return p, fmt.Errorf("the BTF is %v, but its base is %v; use the base for the same "+
+				"machine", b.Order, base.Order)
 		}
 		if uint64(base.EndStr())+uint64(h.StrLen) > 1<<32-1 {
 			return p, fmt.Errorf("BTF: the strings of the blob and its bases exceed 4 GiB")
@@ -241,7 +247,7 @@ func open(data []byte, base *Blob) (p opened, err error) {
 				"BTF, pass its base with --base")
 	case n == 0:
 	case p.strings[n-1] != 0:
-		return p, formatError(0, str+n-1, "the string section does not end with a NUL byte")
+		return p, damaged(0, str+n-1, "the string section does not end with a NUL byte")
 	case base == nil && p.strings[0] != 0:
 		return p, formatError(0, str, "the string section does not begin with a NUL byte; this "+
 			"looks like split BTF: pass its base with --base; or are a module and its base "+
@@ -279,9 +285,8 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 	id := p.blob.StartID
 	for off, end := p.from, len(p.data); off < end; id++ {
 		if end-off < 12 {
-			return formatError(id, off, "the type section ends with %s, too few for a type (at "+
-				"least 12)",
-				message.Count(end-off, "byte"))
+			return damaged(id, off, "the type section ends with %s, too few for a type (at "+
+				"least 12)", message.Count(end-off, "byte"))
 		}
 		info := p.u32(off + 4)
 		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
@@ -291,7 +296,7 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 		l := layout[kind]
 		n := 12 + int(l.info) + int(l.elem)*vlen
 		if end-off < n {
-			return formatError(id, off, "%v with %s needs %d bytes, but the type section has only %d left",
+			return damaged(id, off, "%v with %s needs %d bytes, but the type section has only %d left",
 				kind, message.Count(vlen, "element"), n, end-off)
 		}
 		f(kind, vlen, off)

@@ -183,7 +183,7 @@ func TestParseRefuses(t *testing.T) {
 			"the data continues for 1 byte after the last section"},
 		{"truncated", func(d []byte) []byte { return d[:len(d)-1] }, "ends after the data"},
 		{"no end of strings", func(d []byte) []byte { d[len(d)-1] = 'x'; return d },
-			"does not end with a NUL"},
+			"does not end with a NUL byte; build or copy the file again"},
 		{"no empty string", func(d []byte) []byte { d[24+typeLen] = 'x'; return d },
 			"looks like split BTF"},
 		{"kind 0", put(24+4, 0), "BTF type [1] at offset 0x18: unknown kind 0"},

@@ -87,7 +87,8 @@ func TestRefused(t *testing.T) {
 				b.Var("v", b.Array(0, 3, 1), btf.LinkageGlobal)
 				b.Int("int", 4, 0, 32)
 			}},
-		{"BTF type [1] FLOAT: string offset 99 is past the end of the string section (1 bytes)",
+		{"BTF type [1] FLOAT: string offset 99 is past the end of the string section (1 bytes); " +
+			"build or copy the file again",
 			func(b *btf.Builder) { b.Add(btf.Type{Kind: btf.KindFloat, NameOff: 99}) }},
 		{"BTF type [1] CONST: more than 256 types without a name are nested in each other",
 			func(b *btf.Builder) {

@@ -136,7 +136,7 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 	}
 	t.plans.reset()
 	if off > uint64(len(d.abbrev)) {
-		return d.errorf(".debug_abbrev", off,
+		return d.damaged(".debug_abbrev", off,
 			"a unit's abbreviation table lies beyond the end of the section")
 	}
 	c := cursor{buf: d.abbrev, pos: int(off)}
@@ -144,20 +144,20 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 		at := c.pos
 		code := c.uleb()
 		if c.bad {
-			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation table has no end")
+			return d.damaged(".debug_abbrev", uint64(at), "the abbreviation table has no end")
 		}
 		if code == 0 {
 			break
 		}
 		if only != 0 && code != only {
 			if c.pos = t.spell(c.buf, c.pos); c.pos == 0 {
-				return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
+				return d.damaged(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 			}
 			continue
 		}
 		a := t.compileOne(&c)
 		if a == nil {
-			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
+			return d.damaged(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
 		t.annotated = t.annotated || a.annotated
 		t.refersOut = t.refersOut || a.refersOut

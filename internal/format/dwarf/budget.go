@@ -153,8 +153,8 @@ func (r *Reader) loadAbbrevs() error {
 	if fresh {
 		scanned := r.D.scanned.Add(int64(r.abbrevs.size))
 		if !r.D.allows(scanned, scanFloor+scanPerByte*int64(r.D.size)) {
-			return &spentError{r.in.errorf(".debug_abbrev", key.off, "the units' abbreviation tables "+
-				"overlap in a way that no compiler writes; the file is damaged")}
+			return &spentError{r.in.damaged(".debug_abbrev", key.off, "the units' abbreviation tables "+
+				"overlap in a way that no compiler writes")}
 		}
 	}
 	if r.tables != nil {

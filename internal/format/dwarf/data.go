@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Data is the DWARF of one ELF file.
@@ -106,6 +107,17 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s+%#x: %s", e.File, e.Section, e.Off, e.Msg)
 }
 
+const (
+	compileAgain = "compile with -gdwarf-5"
+	unknownForm  = "unknown form %#x; this producer's DWARF is not supported: compile with gcc " +
+		"or clang"
+)
+
+// damaged makes an error about DWARF that no compiler writes.
+func (d *Data) damaged(section string, off uint64, format string, args ...any) error {
+	return d.errorf(section, off, format+message.Rebuild, args...)
+}
+
 func (d *Data) errorf(section string, off uint64, format string, args ...any) error {
 	// section may point into the mapped file
 	return &Error{d.File.Path, strings.Clone(section), off, fmt.Sprintf(format, args...)}
@@ -123,7 +135,7 @@ func New(f *elf.File) (*Data, error) {
 	}
 	if sup.Order != f.Order {
 		return nil, fmt.Errorf("%s: the byte order of this supplementary file differs from the byte "+
-			"order of %s", sup.Path, f.Path)
+			"order of %s; pass the supplementary file from the same run of dwz", sup.Path, f.Path)
 	}
 	if d.sup, err = newData(sup); err != nil {
 		return nil, err
@@ -270,16 +282,16 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		u.Dwarf64, offSize = true, 8
 		u.Len = c.uint(d.Order, 8)
 	case u.Len >= 0xfffffff0:
-		return u, d.errorf(sec.Name, off, "unit length %#x is reserved", u.Len)
+		return u, d.damaged(sec.Name, off, "unit length %#x is reserved", u.Len)
 	}
 	if u.Len > left-uint64(c.pos) {
-		return u, d.errorf(sec.Name, off,
-			"the unit's length %#x goes beyond the section; the file is truncated or damaged", u.Len)
+		return u, d.damaged(sec.Name, off, "the unit's length %#x goes beyond the section", u.Len)
 	}
 	u.Len += uint64(c.pos)
 	u.Version = uint16(c.uint(d.Order, 2))
 	if u.Version < 2 || u.Version > 5 {
-		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported, only 2 to 5", u.Version)
+		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported, only 2 to 5; "+
+			compileAgain, u.Version)
 	}
 	if u.Version >= 5 {
 		u.Kind = UnitKind(c.u8())
@@ -307,15 +319,17 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		u.Signature = c.uint(d.Order, 8)
 		u.TypeOffset = c.uint(d.Order, offSize)
 	case unitSkel, unitSplit, unitSplitT:
-		return u, d.errorf(sec.Name, off, "unit type %#x is not allowed in this section", uint8(u.Kind))
+		return u, d.damaged(sec.Name, off, "unit type %#x is not allowed in this section",
+			uint8(u.Kind))
 	default:
-		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
+		return u, d.damaged(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
 	}
 	if c.bad || uint64(c.pos) > u.Len {
-		return u, d.errorf(sec.Name, off, "the unit header is cut off")
+		return u, d.damaged(sec.Name, off, "the unit header is cut off")
 	}
 	if u.AddrSize != 4 && u.AddrSize != 8 && u.AddrSize != 2 {
-		return u, d.errorf(sec.Name, off, "address size %d is not supported", u.AddrSize)
+		return u, d.errorf(sec.Name, off, "address size %d is not supported; "+
+			compileAgain, u.AddrSize)
 	}
 	u.HeaderLen = uint32(c.pos)
 	return u, nil

@@ -18,7 +18,7 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 		case end <= len(r.buf):
 			r.readRun(e, run, r.buf[pos:end])
 		default:
-			return r.Errorf(off, "the entry is cut off")
+			return r.Damaged(off, "the entry is cut off")
 		}
 		if pos = end; i+1 == len(a.runs) {
 			break
@@ -58,14 +58,14 @@ func (r *Reader) entry(off uint32) (a *Abbrev, pos int, err error) {
 		c := cursor{buf: r.buf, pos: pos - 1}
 		code, pos = c.uleb(), c.pos
 		if c.bad {
-			return nil, 0, r.Errorf(off, "the abbreviation code is cut off")
+			return nil, 0, r.Damaged(off, "the abbreviation code is cut off")
 		}
 	}
 	if code == 0 {
 		return nil, pos, nil
 	}
 	if a = r.abbrevs.lookup(code); a == nil {
-		return nil, 0, r.Errorf(off, "abbreviation %d is not declared", code)
+		return nil, 0, r.Damaged(off, "abbreviation %d is not declared", code)
 	}
 	return a, pos, nil
 }
@@ -103,7 +103,7 @@ func (r *Reader) Peek(off uint32) (Head, error) {
 	}
 	for i := range a.runs {
 		if pos += int(a.runs[i].size); pos > len(r.buf) {
-			return e, r.Errorf(off, "the entry is cut off")
+			return e, r.Damaged(off, "the entry is cut off")
 		}
 		if i+1 < len(a.runs) {
 			if _, pos, err = r.readVarying(off, &a.runs[i].last, pos); err != nil {

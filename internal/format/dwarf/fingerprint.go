@@ -121,9 +121,9 @@ func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
 func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
 	switch {
 	case int(off) >= len(p.r.buf):
-		return fp, p.r.Errorf(die, "a reference to offset %#x is outside of the unit", off)
+		return fp, p.r.Damaged(die, "a reference to offset %#x is outside of the unit", off)
 	case off < p.r.Unit.HeaderLen:
-		return fp, p.r.Errorf(off, "a reference to a type points into the unit's header")
+		return fp, p.r.Damaged(off, "a reference to a type points into the unit's header")
 	case depth > maxPrintDepth:
 		return p.place(off), nil
 	case p.r.work < 0: // lists of children may overlap
@@ -174,7 +174,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 	e, err := p.r.Peek(off)
 	if err == nil && e.Abbrev == nil {
-		err = p.r.Errorf(off, "a reference to a type does not point to an entry")
+		err = p.r.Damaged(off, "a reference to a type does not point to an entry")
 	}
 	if err != nil {
 		return fp, err

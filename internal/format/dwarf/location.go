@@ -73,13 +73,13 @@ func (r *Reader) rangeStart(e *DIE, empty bool) (addr uint64, ok bool, err error
 		off, found = r.listAt(sec, RnglistsBase, v)
 	}
 	if !found {
-		return 0, false, r.Errorf(e.Off, "the number of its range list, %d, is beyond the end of %s; "+
-			"the file is damaged", v.Val, name)
+		return 0, false, r.Damaged(e.Off, "the number of its range list, %d, is beyond the end of "+
+			"%s", v.Val, name)
 	}
 	c := cursorAt(sec, off)
 	if addr, ok = next(&c, empty); c.bad {
-		return 0, false, r.Errorf(e.Off, "its range list, at offset %#x of %s, can't be read; the "+
-			"file is damaged", off, name)
+		return 0, false, r.Damaged(e.Off, "its range list, at offset %#x of %s, can't be read", off,
+			name)
 	}
 	return addr, ok, nil
 }
@@ -325,7 +325,7 @@ func (r *Reader) list(die uint32, a, views Value, limit uint64) (l list, err err
 	}
 	off, ok := r.listAt(data, LoclistsBase, a)
 	if !ok || r.Unit.from != nil && off >= uint64(len(data)) {
-		return l, r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
+		return l, r.Damaged(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
 	}
 	off = min(off, uint64(len(data)))
 	l = list{r: r, die: die, base: r.unitBase(), cursor: cursor{
@@ -402,7 +402,7 @@ func (l *list) entry(s *span) (n uint64, more bool, err error) {
 			s.lowView, s.highView = l.uleb(), l.uleb()
 			continue
 		default:
-			return 0, false, l.r.Errorf(l.die, "unknown kind of location list entry: %#x", kind)
+			return 0, false, l.r.Damaged(l.die, "unknown kind of location list entry: %#x", kind)
 		}
 		return l.uleb(), true, nil
 	}

@@ -31,7 +31,7 @@ func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
 	switch v.Class {
 	case ClassRef:
 		if v.Val >= p.r.Unit.Len {
-			return p.r.Errorf(e.Off, "a reference to offset %#x is outside of the unit", v.Val)
+			return p.r.Damaged(e.Off, "a reference to offset %#x is outside of the unit", v.Val)
 		}
 		t, err := p.reference(e.Off, uint32(v.Val), depth+1)
 		fp.mix2(t.A, t.B)

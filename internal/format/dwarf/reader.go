@@ -121,6 +121,11 @@ func (r *Reader) bases() (str uint64, a addressing) {
 	return str, a
 }
 
+// Damaged is like Errorf, for DWARF that no compiler writes.
+func (r *Reader) Damaged(off uint32, format string, args ...any) error {
+	return r.in.damaged(r.Unit.Section.Name, r.Unit.Off+uint64(off), format, args...)
+}
+
 // Errorf returns an error at a DIE of the unit.
 func (r *Reader) Errorf(off uint32, format string, args ...any) error {
 	return r.in.errorf(r.Unit.Section.Name, r.Unit.Off+uint64(off), format, args...)

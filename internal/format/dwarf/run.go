@@ -148,15 +148,15 @@ func (r *Reader) readAttribute(c *cursor, die uint32, a *attribute) (Value, erro
 	if form == formIndirect {
 		form = c.uleb()
 		if form == formIndirect || form == formImplicit {
-			return Value{}, r.Errorf(die, "form %#x can't be indirect", form)
+			return Value{}, r.Damaged(die, "form %#x can't be indirect", form)
 		}
 	}
 	v, known := r.readForm(c, form, a.imm)
 	if !known {
-		return v, r.Errorf(die, "unknown form %#x; this producer's DWARF is not supported", form)
+		return v, r.Errorf(die, unknownForm, form)
 	}
 	if c.bad {
-		return v, r.Errorf(die, "the entry is cut off")
+		return v, r.Damaged(die, "the entry is cut off")
 	}
 	v.Class = r.f.classOf(a.attr, form, v.Class)
 	return v, nil

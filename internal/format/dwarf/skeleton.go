@@ -69,8 +69,8 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 // LoadSplit is like Load for u, the split unit to which s refers.
 func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
-		return d.errorf(u.Section.Name, u.Off, "the unit is for a different machine than %s",
-			s.data.File.Path)
+		return d.errorf(u.Section.Name, u.Off, "the unit is for a different machine than %s; "+
+			"compile again", s.data.File.Path)
 	}
 	if (u.Version < 5) != (s.version < 5) {
 		return d.errorf(u.Section.Name, u.Off, "the unit has DWARF %d, but its skeleton in %s has DWARF "+
@@ -106,8 +106,7 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 				continue
 			}
 			if o.form = uint16(form); uint64(o.form) != form {
-				return r.Errorf(r.Root.Off, "unknown form %#x; this producer's DWARF is not supported",
-					form)
+				return r.Errorf(r.Root.Off, unknownForm, form)
 			}
 			v, err := r.readAttribute(&c, r.Root.Off, &o)
 			if err == nil {
@@ -144,7 +143,7 @@ func (l *list) splitEntry(s *span) (n uint64, more bool, err error) {
 			s.low = l.base + l.uint(l.r.D.Order, 4)
 			s.high = l.base + l.uint(l.r.D.Order, 4)
 		default:
-			return 0, false, l.r.Errorf(l.die, "location list entry of unknown kind %#x", kind)
+			return 0, false, l.r.Damaged(l.die, "location list entry of unknown kind %#x", kind)
 		}
 		return l.uint(l.r.D.Order, 2), true, nil
 	}

@@ -34,18 +34,18 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	case ClassStrpSup:
 		if r.D.sup == nil {
 			return nil, r.Errorf(die, "a string is in a supplementary file (dwz -m), but no "+
-				"section .gnu_debugaltlink or .debug_sup names that file")
+				"section .gnu_debugaltlink or .debug_sup names that file; don't remove that section")
 		}
 		sec = r.D.sup.str
 	default:
-		return nil, r.Errorf(die, "a name has a form that is not a string")
+		return nil, r.Damaged(die, "a name has a form that is not a string")
 	}
 	if v >= uint64(len(sec)) {
-		return nil, r.Errorf(die, "string offset %#x is beyond the end of the string section", v)
+		return nil, r.Damaged(die, "string offset %#x is beyond the end of the string section", v)
 	}
 	n := bytes.IndexByte(sec[v:min(v+maxString+1, uint64(len(sec)))], 0)
 	if n < 0 {
-		return nil, r.Errorf(die, "the string at offset %#x has no end within %d bytes", v, maxString)
+		return nil, r.Damaged(die, "the string at offset %#x has no end within %d bytes", v, maxString)
 	}
 	str := sec[v : v+uint64(n)]
 	if prefix := r.D.Prefix; len(prefix) > 0 && bytes.HasPrefix(str, prefix) {
@@ -68,7 +68,7 @@ func (r *Reader) ByOffset(die uint32, v Value) (Value, error) {
 func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	off, ok := r.readElement(r.in.strOffsets, r.strBase, index, r.f.offSize)
 	if !ok {
-		return 0, r.Errorf(die, "string index %d is beyond the end of .debug_str_offsets", index)
+		return 0, r.Damaged(die, "string index %d is beyond the end of .debug_str_offsets", index)
 	}
 	return off, nil
 }

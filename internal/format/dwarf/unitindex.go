@@ -58,6 +58,9 @@ type unitIndex struct {
 	rows    []indexRow
 }
 
+// runDwp is the advice for a package (.dwp) whose index is wrong.
+const runDwp = "run dwp again"
+
 // parseIndex reads an index: of type units if types is set, otherwise of compilation units. size
 // returns the size of a section in the package. at is the offset at which an error was found.
 // Rule: split DWARF (-gsplit-dwarf): packages (.dwp). Source: elfutils
@@ -80,7 +83,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	case width == 0 || width > maxColumns:
 		return x, 4, errors.New("the number of sections is out of bounds")
 	case uint64(len(b)) < 16+12*slots+4*width*(1+2*units):
-		return x, 8, errors.New("the tables exceed the section; the file is truncated or damaged")
+		return x, 8, errors.New("the tables exceed the section")
 	}
 	x.version = version
 	ids, numbers := c, c
@@ -98,7 +101,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			switch c := &list[j]; {
 			case c.number != number:
 			case c.at >= 0:
-				return x, at, fmt.Errorf("the index has two columns for %s; run dwp again", c.name)
+				return x, at, fmt.Errorf("the index has two columns for %s", c.name)
 			default:
 				c.at = i
 			}
@@ -107,8 +110,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	for _, c := range list {
 		if c.at < 0 && c.size > 0 && !c.optional {
 			return x, head.pos, fmt.Errorf("the index has no column for %s, though the section is not "+
-				"empty; "+
-				"run dwp again", c.name)
+				"empty", c.name)
 		}
 	}
 	used := make([]bool, units)
@@ -132,7 +134,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			off, size := offsets.uint(order, 4), sizes.uint(order, 4)
 			if off+size > c.size {
 				return x, at, fmt.Errorf("the unit %#016x has bytes %#x to %#x of %s, which has "+
-					"only %#x; run dwp again", id, off, off+size, c.name, c.size)
+					"only %#x", id, off, off+size, c.name, c.size)
 			}
 			if size == 0 {
 				off = c.size // so that reads fail, instead of reading another unit's bytes
@@ -179,19 +181,20 @@ func (d *Data) readIndexes(units, types *elf.Section) error {
 			return failed
 		}
 		if err != nil {
-			return d.errorf(sec.Name, uint64(off), "%v", err)
+			return d.errorf(sec.Name, uint64(off), "%v; "+runDwp, err)
 		}
 		for i := range x.rows {
 			row := &x.rows[i]
 			n, ok := at[place{sec == types && x.version == 2, row.off}]
 			if !ok || d.Units[n].from != nil || (d.Units[n].Kind == UnitType) != (sec == types) {
 				return d.errorf(sec.Name, 0, "the unit %#016x should be at %#x, where no such unit "+
-					"begins; the package is damaged, or too large for its index", row.id, row.off)
+					"begins; the package is damaged, or too large for its index: run dwp again, or pass "+
+					"the directory of the .dwo files with --debug-dir", row.id, row.off)
 			}
 			u := &d.Units[n]
 			if (u.Kind == UnitType || u.Version >= 5) && u.Signature != row.id {
-				return d.errorf(sec.Name, 0, "the unit at %#x is %#016x, not %#016x; the package is "+
-					"damaged", row.off, u.Signature, row.id)
+				return d.errorf(sec.Name, 0, "the unit at %#x is %#016x, not %#016x; "+runDwp,
+					row.off, u.Signature, row.id)
 			}
 			u.from, u.Signature = &row.from, row.id
 			u.AbbrevOff += row.from.abbrev

@@ -35,17 +35,17 @@ func (f *File) layOut() error {
 		}
 		align := max(s.Align, 1)
 		if align&(align-1) != 0 {
-			return f.errorf("section %d (%s): alignment %d is not a power of two", s.Index,
+			return f.damaged("section %d (%s): alignment %d is not a power of two", s.Index,
 				message.Printable(s.Name), s.Align)
 		}
 		// next < limit, so neither of these sums can wrap around.
 		if align >= limit {
-			return f.errorf("section %d (%s): alignment %d does not fit in the address space", s.Index,
+			return f.damaged("section %d (%s): alignment %d does not fit in the address space", s.Index,
 				message.Printable(s.Name), s.Align)
 		}
 		addr := (next + align - 1) &^ (align - 1)
 		if s.Size >= limit || addr+s.Size+layoutGap >= limit {
-			return f.errorf("section %d (%s): %d bytes do not fit in the address space", s.Index,
+			return f.damaged("section %d (%s): %d bytes do not fit in the address space", s.Index,
 				message.Printable(s.Name), s.Size)
 		}
 		s.Addr = addr

@@ -28,6 +28,9 @@ type member struct {
 // 10 (decimal), end mark 2.
 const arHeader = 60
 
+// remake ends a message about a damaged archive.
+const remake = "; make the archive again"
+
 // parseArchive lists the members of one archive, without looking at other files, and reports
 // whether the archive is thin. In a thin archive, the offset of a member is 0 or, if the member's
 // path is that of a nested archive, the offset of a header in that archive.
@@ -40,7 +43,8 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 			data[:min(8, len(data))])
 	}
 	corrupt := func(format string, args ...any) ([]member, bool, error) {
-		return nil, false, fmt.Errorf("%s: corrupt archive: "+format, append([]any{name}, args...)...)
+		return nil, false, fmt.Errorf("%s: corrupt archive: "+format+remake,
+			append([]any{name}, args...)...)
 	}
 	var long longNames
 	total := int64(len(data))
@@ -50,11 +54,11 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 				break // padding
 			}
 			return nil, false, fmt.Errorf("%s: truncated archive: member header at byte %d is cut off at "+
-				"byte %d; make the archive again", name, pos, total)
+				"byte %d"+remake, name, pos, total)
 		}
 		h := data[pos : pos+arHeader]
 		if h[58] != '`' || h[59] != '\n' {
-			return corrupt("no member header at byte %d; make the archive again", pos)
+			return corrupt("no member header at byte %d", pos)
 		}
 		field := strings.TrimRight(string(h[:16]), " ")
 		size, err := strconv.ParseInt(strings.TrimSpace(string(h[48:58])), 10, 64)
@@ -69,7 +73,7 @@ func parseArchive(name string, data []byte) (members []member, thin bool, err er
 		}
 		if stored > total-m.offset {
 			return nil, false, fmt.Errorf("%s: truncated archive: member at byte %d needs %d bytes, "+
-				"but only %d are left; make the archive again", name, pos, stored, total-m.offset)
+				"but only %d are left"+remake, name, pos, stored, total-m.offset)
 		}
 		pos = m.offset + stored
 		pos += pos & 1

@@ -19,7 +19,7 @@ func (f *File) Complete(stripped *File) error {
 	f.others = append(f.others, stripped)
 	if f.AddrSize != stripped.AddrSize || f.Order != stripped.Order ||
 		f.Machine != stripped.Machine || f.Relocatable() != stripped.Relocatable() {
-		return f.errorf("not the debug file of %s: it is %s, %s, not %s, %s", stripped.Path,
+		return f.errorf("not the debug file of %s: it is %s, %s, not %s, %s; "+sameLink, stripped.Path,
 			f.Machine, f.Type, stripped.Machine, stripped.Type)
 	}
 	theirs := make(map[sectionKey]*Section)
@@ -34,8 +34,8 @@ func (f *File) Complete(stripped *File) error {
 		case t == nil:
 			continue
 		case s.Alloc() && (s.Addr != t.Addr || s.Size != t.Size):
-			return s.errorf("not the debug file of %s: it has %d bytes at %#x, not %d bytes at %#x",
-				stripped.Path, s.Size, s.Addr, t.Size, t.Addr)
+			return s.errorf("not the debug file of %s: it has %d bytes at %#x, not %d bytes at "+
+				"%#x; "+sameLink, stripped.Path, s.Size, s.Addr, t.Size, t.Addr)
 		case s.Type == stdelf.SHT_NOBITS:
 			f.Sections[s.Index] = t.withIndex(s.Index)
 		}
@@ -54,6 +54,8 @@ func (f *File) Complete(stripped *File) error {
 	f.prepare()
 	return nil
 }
+
+const sameLink = "pass the debug file from the same link"
 
 const detachedText = "no contents: this is a separate debug file; pass the stripped file, and " +
 	"this one with --debug-file"

@@ -41,7 +41,7 @@ func (s *Section) compressedData() (c compressedData, err error) {
 		header = 24
 	}
 	if len(s.raw) < header {
-		return c, s.errorf("truncated compression header: %d bytes instead of %d", len(s.raw), header)
+		return c, s.damaged("truncated compression header: %d bytes instead of %d", len(s.raw), header)
 	}
 	head, bo := s.raw[:header], s.f.Order
 	c.body = s.raw[header:]
@@ -71,7 +71,7 @@ func (s *Section) decompress() ([]byte, error) {
 			"run objcopy --decompress-debug-sections", uint32(c.kind))
 	}
 	if c.size/ratio > uint64(len(c.body)) {
-		return nil, s.errorf("corrupt: %d compressed bytes cannot decompress to %d bytes",
+		return nil, s.damaged("corrupt: %d compressed bytes cannot decompress to %d bytes",
 			len(c.body), c.size)
 	}
 	if err := s.f.checkDecompressed(); err != nil {
@@ -117,18 +117,18 @@ func (f *File) sumDecompressed() int {
 func (s *Section) inflate(body, buf []byte) error {
 	r, err := zlib.NewReader(bytes.NewReader(body))
 	if err != nil {
-		return s.errorf("corrupt zlib data: %w", err)
+		return s.damaged("corrupt zlib data: %w", err)
 	}
 	defer r.Close()
 	if n, err := io.ReadFull(r, buf); err != nil {
-		return s.errorf("corrupt zlib data: after %d of %d bytes: %w", n, len(buf), err)
+		return s.damaged("corrupt zlib data: after %d of %d bytes: %w", n, len(buf), err)
 	}
 	var extra [1]byte
 	switch n, err := io.ReadFull(r, extra[:]); {
 	case n != 0:
-		return s.errorf("corrupt zlib data: more than the announced %d bytes", len(buf))
+		return s.damaged("corrupt zlib data: more than the announced %d bytes", len(buf))
 	case err != io.EOF:
-		return s.errorf("corrupt zlib data: %w", err)
+		return s.damaged("corrupt zlib data: %w", err)
 	}
 	return nil
 }
@@ -144,12 +144,12 @@ func (s *Section) unzstd(body, buf []byte) error {
 	out, err := r.DecodeAll(body, buf[:0:len(buf)])
 	switch {
 	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return s.errorf("corrupt zstd data: more than the announced %d bytes", len(buf))
+		return s.damaged("corrupt zstd data: more than the announced %d bytes", len(buf))
 	case err == nil && len(out) < len(buf):
 		err = io.ErrUnexpectedEOF
 		fallthrough
 	case err != nil:
-		return s.errorf("corrupt zstd data: after %d of %d bytes: %w", len(out), len(buf), err)
+		return s.damaged("corrupt zstd data: after %d of %d bytes: %w", len(out), len(buf), err)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // File is an open ELF file. Its methods may be called by several goroutines at once, except Close.
@@ -186,6 +188,11 @@ func (f *File) indexNames() map[string][]*Section {
 		}
 	}
 	return idx
+}
+
+// damaged makes an error about bytes that no compiler or linker writes.
+func (f *File) damaged(format string, args ...any) error {
+	return f.errorf(format+message.Rebuild, args...)
 }
 
 // errorf makes an error that starts with the name of the file.

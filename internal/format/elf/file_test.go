@@ -216,7 +216,8 @@ func TestLayoutErrors(t *testing.T) {
 			"does not fit in the address space"},
 		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 3},
 			"not a power of two"},
-		{testSection{name: ".rela", typ: stdelf.SHT_RELA, info: 9}, "relocates section 9, past the last"},
+		{testSection{name: ".rela", typ: stdelf.SHT_RELA, info: 9}, "relocates section 9, past the last; " +
+			"build or copy the file again"},
 	} {
 		_, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{tt.sec}))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

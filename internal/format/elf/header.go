@@ -23,7 +23,7 @@ const xindex = 0xffff
 func (f *File) parseHeader() error {
 	d := f.data
 	if len(d) < 16 {
-		return f.errorf("truncated ELF header: %d bytes; build the file again", len(d))
+		return f.damaged("truncated ELF header: %d bytes", len(d))
 	}
 	size := ehdrSize64
 	switch stdelf.Class(d[stdelf.EI_CLASS]) {
@@ -32,7 +32,7 @@ func (f *File) parseHeader() error {
 	case stdelf.ELFCLASS64:
 		f.AddrSize = 8
 	default:
-		return f.errorf("bad ELF header: class %d is neither 1 (32-bit) nor 2 (64-bit)",
+		return f.damaged("bad ELF header: class %d is neither 1 (32-bit) nor 2 (64-bit)",
 			d[stdelf.EI_CLASS])
 	}
 	switch stdelf.Data(d[stdelf.EI_DATA]) {
@@ -41,12 +41,12 @@ func (f *File) parseHeader() error {
 	case stdelf.ELFDATA2MSB:
 		f.Order = binary.BigEndian
 	default:
-		return f.errorf(
+		return f.damaged(
 			"bad ELF header: data encoding %d is neither 1 (little-endian) nor 2 (big-endian)",
 			d[stdelf.EI_DATA])
 	}
 	if len(d) < size {
-		return f.errorf("truncated ELF header: %d of %d bytes; build the file again", len(d), size)
+		return f.damaged("truncated ELF header: %d of %d bytes", len(d), size)
 	}
 	bo := f.Order
 	f.Type = stdelf.Type(bo.Uint16(d[16:]))
@@ -72,13 +72,11 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 		want = shdrSize32
 	}
 	if entsize < want {
-		return f.errorf("bad ELF header: section headers have %d bytes, but need %d", entsize, want)
+		return f.damaged("bad ELF header: section headers have %d bytes, but need %d", entsize, want)
 	}
 	total := uint64(len(f.data))
 	if shoff > total || total-shoff < uint64(want) {
-		return f.errorf(
-			"truncated: section headers start at byte %d of %d; build or copy the file again",
-			shoff, total)
+		return f.damaged("truncated: section headers start at byte %d of %d", shoff, total)
 	}
 	table := f.data[shoff:]
 	var first Section
@@ -90,8 +88,8 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 		strndx = first.Link
 	}
 	if num > uint64(len(table)/entsize) {
-		return f.errorf("truncated: %d section headers of %d bytes at byte %d do not fit in %d bytes; "+
-			"build or copy the file again", num, entsize, shoff, total)
+		return f.damaged("truncated: %d section headers of %d bytes at byte %d do not fit in %d bytes",
+			num, entsize, shoff, total)
 	}
 	secs, sum := make([]Section, num), uint64(0)
 	f.Sections = make([]*Section, num)
@@ -104,12 +102,12 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 			continue
 		}
 		if s.Offset > total || s.Size > total-s.Offset {
-			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file "+
-				"(%d bytes); build or copy the file again", i, s.Offset, s.Offset+s.Size, total)
+			return f.damaged("truncated: section %d (bytes %d to %d) ends past the end of the file "+
+				"(%d bytes)", i, s.Offset, s.Offset+s.Size, total)
 		}
 		// The gABI says that sections do not overlap, but in some files string tables share bytes.
 		if sum += s.Size; sum > 2*total {
-			return f.errorf("corrupt: sections overlap: the first %d have %d bytes, but the file has %d",
+			return f.damaged("corrupt: sections overlap: the first %d have %d bytes, but the file has %d",
 				i+1, sum, total)
 		}
 		s.raw = f.data[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
@@ -140,13 +138,13 @@ func (f *File) nameSections(strndx uint32) error {
 		return nil
 	}
 	if int64(strndx) >= int64(len(f.Sections)) {
-		return f.errorf("bad ELF header: the section name table is section %d, past the last", strndx)
+		return f.damaged("bad ELF header: the section name table is section %d, past the last", strndx)
 	}
 	tab := f.Sections[strndx].raw
 	for _, s := range f.Sections[1:] {
 		name, ok := stringAt(tab, s.nameOff)
 		if !ok {
-			return f.errorf("section %d: name at offset %d is not a string of the name table (%d bytes)",
+			return f.damaged("section %d: name at offset %d is not a string of the name table (%d bytes)",
 				s.Index, s.nameOff, len(tab))
 		}
 		s.Name = name

@@ -29,18 +29,18 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		return nil
 	}
 	if op == opUnknown {
-		return a.errorf(off, typ, "is unknown in data sections; pass the linked file instead")
+		return a.errorf(off, typ, "is unknown in data sections; "+linkedInstead)
 	}
 	if uint64(sym) >= uint64(len(a.syms.values)) {
-		return a.errorf(off, typ, "uses symbol %d, but the last one is %d", sym, len(a.syms.values)-1)
+		return a.damaged(off, typ, "uses symbol %d, but the last one is %d", sym, len(a.syms.values)-1)
 	}
 	formula, bits := op&formulas, op.bits()
 	size := uint64(bits+7) / 8
 	if off >= uint64(len(a.data)) || uint64(len(a.data))-off < size {
-		return a.errorf(off, typ, "is past the end of the section (%d bytes)", len(a.data))
+		return a.damaged(off, typ, "is past the end of the section (%d bytes)", len(a.data))
 	}
 	if a.uleb.pending && (op != opSubULEB || off != a.uleb.off) {
-		return a.errorf(a.uleb.off, typ, "is where the second half of a ULEB128 pair should be")
+		return a.damaged(a.uleb.off, typ, "is where the second half of a ULEB128 pair should be")
 	}
 	sv := a.syms.values[sym]
 	if formula >= opSetULEB {
@@ -85,7 +85,8 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		v = signExtend(v&0xffffffff, 32)
 	}
 	if !op.fits(v) && !(narrow && bits == 32) {
-		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bits", v, bits)
+		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bits; "+linkedInstead, v,
+			bits)
 	}
 	putField(a.order, field, old&^mask|v&mask)
 	return nil
@@ -100,7 +101,7 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 	old := uint64(0)
 	for {
 		if n == len(field) || n == 10 {
-			return a.errorf(off, typ, "is not at a ULEB128 number")
+			return a.damaged(off, typ, "is not at a ULEB128 number")
 		}
 		b := field[n]
 		old |= uint64(b&0x7f) << (7 * n)
@@ -118,12 +119,13 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 		return nil
 	}
 	if !a.uleb.pending {
-		return a.errorf(off, typ, "has no first half before it")
+		return a.damaged(off, typ, "has no first half before it")
 	}
 	a.uleb.pending = false
 	v = a.uleb.value - v
 	if n < 10 && v>>(7*n) != 0 {
-		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bytes of ULEB128", v, n)
+		return a.errorf(off, typ, "overflows: value %#x does not fit in %d bytes of ULEB128; "+
+			linkedInstead, v, n)
 	}
 	for i := range n {
 		field[i] = byte(v>>(7*i)) & 0x7f
@@ -137,7 +139,7 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 // finish returns an error if the last relocation was the first one of a pair.
 func (a *applier) finish() error {
 	if a.uleb.pending {
-		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
+		return a.r.damaged("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
 			message.Printable(a.s.Name))
 	}
 	return nil
@@ -148,6 +150,13 @@ func (a *applier) errorf(off uint64, typ uint32, format string, args ...any) err
 	return a.s.errorf("relocation at offset %#x, machine %s, type %d (%s) "+format,
 		append([]any{off, a.s.f.Machine, typ, a.machine.name(typ)}, args...)...)
 }
+
+func (a *applier) damaged(off uint64, typ uint32, format string, args ...any) error {
+	return a.errorf(off, typ, format+message.Rebuild, args...)
+}
+
+// linkedInstead is the advice if a relocation is correct but can't be applied.
+const linkedInstead = "pass the linked file instead"
 
 // signExtend returns the signed number in the low bits of v.
 func signExtend(v uint64, bits uint8) uint64 {

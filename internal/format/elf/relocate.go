@@ -21,7 +21,7 @@ func (f *File) attachRelocs() error {
 			continue
 		}
 		if int64(r.Info) >= int64(len(f.Sections)) {
-			return r.errorf("it relocates section %d, past the last", r.Info)
+			return r.damaged("it relocates section %d, past the last", r.Info)
 		}
 		if s := f.Sections[r.Info]; len(s.raw) > 0 && s.Flags&stdelf.SHF_EXECINSTR == 0 {
 			s.relocs = append(s.relocs, r)
@@ -102,21 +102,22 @@ func (s *Section) applier(r *Section) (*applier, error) {
 		return nil, r.errorf("relocations for machine %s are not supported; pass the linked file",
 			f.Machine)
 	case r.compressed():
-		return nil, r.errorf("compressed relocations are not supported")
+		return nil, r.damaged("compressed relocations are not supported")
 	}
 	syms, err := f.relSyms()
 	if err != nil {
 		return nil, err
 	}
 	if syms.tab != nil && (int(r.Link) != syms.tab.sec.Index || syms.tab.sec.f != f) {
-		return nil, r.errorf(
+		return nil, r.damaged(
 			"its symbol table is section %d, which is not the file's symbol table (section %d)",
 			r.Link, syms.tab.sec.Index)
 	}
 	a := &applier{s: s, r: r, machine: machine, syms: syms, order: f.Order,
 		rela: r.Type == stdelf.SHT_RELA}
 	if len(r.raw)%a.size() != 0 {
-		return nil, r.errorf("size %d is not a multiple of a relocation's size %d", len(r.raw), a.size())
+		return nil, r.damaged("size %d is not a multiple of a relocation's size %d", len(r.raw),
+			a.size())
 	}
 	return a, nil
 }

@@ -152,6 +152,11 @@ func (s *Section) compressed() bool {
 		strings.HasPrefix(s.Name, ".zdebug_") && bytes.HasPrefix(s.raw, []byte("ZLIB"))
 }
 
+// damaged is like File.damaged, for a section.
+func (s *Section) damaged(format string, args ...any) error {
+	return s.errorf(format+message.Rebuild, args...)
+}
+
 // errorf makes an error that starts with the names of the file and section.
 func (s *Section) errorf(format string, args ...any) error {
 	return s.f.errorf("section %d (%s): "+format,

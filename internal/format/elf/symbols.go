@@ -119,13 +119,13 @@ func (f *File) readSymbols() (*Symbols, error) {
 		if !usual || int64(s.name) >= int64(len(t.strs)) {
 			name, ok := stringAt(t.strs, s.name)
 			if !ok {
-				return nil, t.sec.errorf(
+				return nil, t.sec.damaged(
 					"symbol %d: name at offset %d is not a string of the string table (%d bytes)",
 					i+1, s.name, len(t.strs))
 			}
 			if left -= len(name); left < 0 {
-				return nil, t.sec.errorf("corrupt: the names of %d symbols have more than %d times the size "+
-					"of their table", i+1, maxShared)
+				return nil, t.sec.damaged("corrupt: the names of %d symbols have more than %d times the "+
+					"size of their table", i+1, maxShared)
 			}
 		}
 		if s.Place == InSection {

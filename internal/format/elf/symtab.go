@@ -64,7 +64,7 @@ func (f *File) symtab() (*symtab, error) {
 			continue
 		}
 		if t != nil {
-			return nil, s.errorf("a second symbol table, but ELF allows only one")
+			return nil, s.damaged("a second symbol table, but ELF allows only one")
 		}
 		if s.f != f {
 			other, err := s.f.symtab()
@@ -80,15 +80,15 @@ func (f *File) symtab() (*symtab, error) {
 			size = symSize32
 		}
 		if int64(s.Link) >= int64(len(f.Sections)) {
-			return nil, s.errorf("its string table is section %d, past the last", s.Link)
+			return nil, s.damaged("its string table is section %d, past the last", s.Link)
 		}
 		if s.Flags&stdelf.SHF_COMPRESSED != 0 {
-			return nil, s.errorf("compressed symbol tables are not supported")
+			return nil, s.damaged("compressed symbol tables are not supported")
 		}
 		t = &symtab{sec: s, strs: f.Sections[s.Link].raw, big: f.Order == binary.BigEndian,
 			entsize: size, n: len(s.raw) / size}
 		if len(s.raw)%size != 0 {
-			return nil, s.errorf("size %d is not a multiple of a symbol's size %d", len(s.raw), size)
+			return nil, s.damaged("size %d is not a multiple of a symbol's size %d", len(s.raw), size)
 		}
 	}
 	if t == nil || t.ours != nil {
@@ -97,7 +97,7 @@ func (f *File) symtab() (*symtab, error) {
 	for _, s := range f.Sections {
 		if s.Type == stdelf.SHT_SYMTAB_SHNDX && int(s.Link) == t.sec.Index {
 			if len(s.raw)/4 < t.n {
-				return nil, s.errorf("only %d section indexes for %d symbols", len(s.raw)/4, t.n)
+				return nil, s.damaged("only %d section indexes for %d symbols", len(s.raw)/4, t.n)
 			}
 			t.shndx = s.raw
 		}
@@ -136,8 +136,8 @@ func (t *symtab) mapSection(i int, s *Symbol) error {
 	}
 	to := t.ours[s.Section]
 	if to == 0 {
-		return t.sec.errorf("symbol %d: its section %d (%s) is not in the debug file", i, s.Section,
-			message.Printable(t.sec.f.Sections[s.Section].Name))
+		return t.sec.errorf("symbol %d: its section %d (%s) is not in the debug file; "+sameLink, i,
+			s.Section, message.Printable(t.sec.f.Sections[s.Section].Name))
 	}
 	s.Section = to
 	return nil
@@ -149,7 +149,7 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	s.Section = -1
 	switch {
 	case shndx == xindex && t.shndx == nil:
-		return t.sec.errorf(
+		return t.sec.damaged(
 			"symbol %d: its section index is in SHT_SYMTAB_SHNDX, which is missing", i)
 	case shndx == xindex:
 		idx = wordReader{t.big}.u32(t.shndx[4*i:])
@@ -168,7 +168,7 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 		return nil
 	}
 	if int64(idx) >= int64(len(t.sec.f.Sections)) {
-		return t.sec.errorf("symbol %d: its section is %d, past the last", i, idx)
+		return t.sec.damaged("symbol %d: its section is %d, past the last", i, idx)
 	}
 	s.Section = int32(idx)
 	return t.mapSection(i, s)

@@ -69,7 +69,7 @@ func (l *lister) open(path string) (*archive, error) {
 func (l *lister) enter(path string, do func(a *archive) error) error {
 	clean := filepath.Clean(path)
 	if l.entered[clean] {
-		return fmt.Errorf("%s: the thin archive contains itself", path)
+		return fmt.Errorf("%s: the thin archive contains itself"+remake, path)
 	}
 	l.entered[clean] = true
 	defer delete(l.entered, clean)
@@ -106,8 +106,7 @@ func (l *lister) add(path string, m *member) error {
 			if x := a.byHeader[m.offset]; x != nil {
 				return l.add(m.path, x)
 			}
-			return fmt.Errorf("no member of %s starts at byte %d; make the archive again", m.path,
-				m.offset)
+			return fmt.Errorf("no member of %s starts at byte %d"+remake, m.path, m.offset)
 		}
 	case m.thin && l.isArchive(m.path):
 	case l.isFirst(m.path, m.offset):

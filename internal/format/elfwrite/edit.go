@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Edit collects changes to an ELF file: sections that are replaced, added or removed. Write writes
@@ -52,6 +53,9 @@ func (s *section) is(flag stdelf.SectionFlag) bool {
 	return stdelf.SectionFlag(s.header.flags)&flag != 0
 }
 
+// asLinked is the advice for files from which headers were removed.
+const asLinked = "; pass the file as the compiler or linker wrote it"
+
 // NewEdit returns an Edit of f without changes. Errors name the file.
 func NewEdit(f *elf.File) (*Edit, error) {
 	e := &Edit{f: f, first: isNew}
@@ -67,7 +71,7 @@ func (e *Edit) read() (err error) {
 		return err
 	}
 	if len(f.Sections) == 0 {
-		return fmt.Errorf("no section headers, so sections cannot be added")
+		return fmt.Errorf("no section headers, so sections cannot be added" + asLinked)
 	}
 	ehdr := f.Bytes()
 	shoff, tail := e.addr(ehdr[e.pick(32, 40):]), ehdr[e.flagsOffset():]
@@ -82,10 +86,11 @@ func (e *Edit) read() (err error) {
 		e.strndx = int(e.sections[0].header.link)
 	}
 	if e.strndx == 0 {
-		return fmt.Errorf("no section names, so sections cannot be added")
+		return fmt.Errorf("no section names, so sections cannot be added" + asLinked)
 	}
 	if typ := f.Sections[e.strndx].Type; typ != stdelf.SHT_STRTAB {
-		return fmt.Errorf("section %d holds the section names, but has type %s", e.strndx, typ)
+		return fmt.Errorf("section %d holds the section names, but has type %s"+message.Rebuild,
+			e.strndx, typ)
 	}
 	if e.fixed, err = e.fixedPart(); err != nil {
 		return err
@@ -237,8 +242,8 @@ func (e *Edit) find(name string) (int, error) {
 			continue
 		}
 		if found != 0 {
-			return 0, fmt.Errorf("sections %d and %d are both named %s; which one to replace is unclear",
-				found, i+1, name)
+			return 0, fmt.Errorf("sections %d and %d are both named %s; which one to replace is "+
+				"unclear; pass a file with one of them", found, i+1, name)
 		}
 		found = i + 1
 	}

@@ -5,6 +5,8 @@ import (
 	stdelf "debug/elf"
 	"fmt"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // fixedPart returns the end of the bytes that keep their places: the ELF and program headers, the
@@ -41,12 +43,13 @@ func (e *Edit) segmentsEnd() (uint64, error) {
 		return end, nil
 	}
 	if size < uint64(e.pick(32, 56)) {
-		return 0, fmt.Errorf("the program headers have %d bytes each, which is too few", size)
+		return 0, fmt.Errorf("the program headers have %d bytes each, which is too few"+
+			message.Rebuild, size)
 	}
 	extend := func(off, size uint64) error {
 		if off > uint64(len(in)) || size > uint64(len(in))-off {
-			return fmt.Errorf("program headers refer to bytes past the end of the file (%d bytes); "+
-				"was it truncated?", len(in))
+			return fmt.Errorf("program headers refer to bytes past the end of the file (%d bytes)"+
+				message.Rebuild, len(in))
 		}
 		end = max(end, off+size)
 		return nil
@@ -171,7 +174,7 @@ func (e *Edit) layOut() (l layout, err error) {
 	l.size = l.shoff + uint64(len(e.sections)*e.shdrSize())
 	if l.size > limit {
 		return l, fmt.Errorf("the file has %d bytes, but its sections, one after the other and "+
-			"aligned, take %d bytes; is it damaged?", len(e.f.Bytes()), l.size)
+			"aligned, take %d bytes"+message.Rebuild, len(e.f.Bytes()), l.size)
 	}
 	return l, e.checkSize(l.size)
 }

@@ -20,5 +20,5 @@ func (b *Budget) Spend(n int) error {
 		return nil
 	}
 	return fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
-		"decompress it first, or raise --max-decompressed if the verb has it", b.Limit)
+		"decompress it first, or raise --max-decompressed", b.Limit)
 }

@@ -3,6 +3,8 @@ package kernelimage
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Offsets in the first sectors of a bzImage, which contain the x86 setup header.
@@ -26,7 +28,7 @@ func isBzImage(data []byte) bool {
 func bzImagePayload(data []byte) (payload, error) {
 	p := payload{container: "bzImage", size: -1}
 	if len(data) < payloadLength+4 {
-		return p, fmt.Errorf("truncated in the setup header, after %d bytes", len(data))
+		return p, fmt.Errorf("truncated in the setup header, after %d bytes"+message.Rebuild, len(data))
 	}
 	le := binary.LittleEndian
 	if v := le.Uint16(data[setupVersion:]); v < 0x208 {
@@ -44,7 +46,7 @@ func bzImagePayload(data []byte) (payload, error) {
 	}
 	if p.format = formatOf(p.data); p.format == nil {
 		return p, fmt.Errorf("the payload at offset %#x is compressed in an unknown format: "+
-			"it starts with %q", start, p.data[:min(4, len(p.data))])
+			"it starts with %q"+message.Rebuild, start, p.data[:min(4, len(p.data))])
 	}
 	if end := len(p.data) - 4; p.format.name != "gzip" && end > 0 {
 		p.data, p.size = p.data[:end], int(le.Uint32(p.data[end:]))
@@ -56,7 +58,7 @@ func bzImagePayload(data []byte) (payload, error) {
 func slice(data []byte, start, size int64) ([]byte, error) {
 	if start > int64(len(data)) || size > int64(len(data))-start {
 		return nil, fmt.Errorf("truncated or damaged: the header says that the payload has %d "+
-			"bytes at offset %#x, but the file has only %d bytes", size, start, len(data))
+			"bytes at offset %#x, but the file has only %d bytes"+message.Rebuild, size, start, len(data))
 	}
 	return data[start : start+size], nil
 }

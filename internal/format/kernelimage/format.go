@@ -103,7 +103,7 @@ func (p *payload) decompress(limit int, wanted func(head []byte) bool) (layer, e
 	if b.Len() > limit {
 		return layer{size: b.Len()}, fmt.Errorf("more than %d bytes when decompressed; if that is "+
 			"right, decompress the file first with scripts/extract-vmlinux from the kernel source, or "+
-			"raise --max-decompressed if the verb has it", limit)
+			"raise --max-decompressed", limit)
 	}
 	return layer{b.Bytes(), true, b.Len()}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // maxLayers is enough for a compressed zboot image and its payload.
@@ -88,7 +89,7 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 			return c, nil
 		}
 		if p.size >= 0 && p.size != len(c.Data) {
-			return fail(fmt.Errorf("damaged: it decompresses to %d bytes, expected %d",
+			return fail(fmt.Errorf("damaged: it decompresses to %d bytes, expected %d"+message.Rebuild,
 				len(c.Data), p.size))
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Offsets in the header of an EFI zboot image.
@@ -22,7 +24,7 @@ func isZboot(data []byte) bool { return hasAt(data, 0, "MZ") && hasAt(data, zboo
 func zbootPayload(data []byte) (payload, error) {
 	p := payload{container: "EFI zboot", size: -1}
 	if len(data) < zbootEnd {
-		return p, fmt.Errorf("truncated in the header, after %d bytes", len(data))
+		return p, fmt.Errorf("truncated in the header, after %d bytes"+message.Rebuild, len(data))
 	}
 	le := binary.LittleEndian
 	var err error

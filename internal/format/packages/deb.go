@@ -47,5 +47,5 @@ func (v *visitor) deb(data []byte) error {
 		}
 		at += int(size) + int(size&1)
 	}
-	return errors.New("the package has no " + debData)
+	return errors.New("the package has no " + debData + again)
 }

@@ -18,6 +18,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/cavaliergopher/cpio"
+
 	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 )
 
@@ -182,10 +184,16 @@ func IsSparse(h *tar.Header) bool {
 	return h.Typeflag == tar.TypeGNUSparse
 }
 
-// damaged replaces an error that only says that bytes are missing.
+const again = "; fetch the package again"
+
+// damaged replaces an error that only says that bytes are missing, and adds advice to others that
+// say that the archive is wrong.
 func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return errors.New("truncated; fetch the package again")
+		return errors.New("truncated" + again)
+	}
+	if errors.Is(err, tar.ErrHeader) || errors.Is(err, cpio.ErrHeader) {
+		return fmt.Errorf("%w"+again, err)
 	}
 	return err
 }

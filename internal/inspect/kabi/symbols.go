@@ -85,10 +85,11 @@ func ReadSymbols(data []byte) ([]Symbol, error) {
 	}
 	switch {
 	case len(list) == 0:
-		return nil, errors.New("the list has no symbols")
+		return nil, errors.New("the list has no symbols; write one name per line, or " +
+			"use a Module.symvers")
 	case symvers && !strings.HasSuffix(text, "\n"):
 		return nil, fmt.Errorf("line %d: a Module.symvers ends with a newline; this one is "+
-			"truncated", n)
+			"truncated; build it again", n)
 	}
 	slices.SortFunc(list, func(a, b Symbol) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Module, b.Module))

@@ -113,11 +113,12 @@ func (b *builder) vmlinux() (*layer, *source, error) {
 	}
 	b.buildID = s.buildID
 	if s.origin.Release != "" && s.origin.Release != b.release.Name {
-		return nil, nil, fmt.Errorf("%s: it is the kernel %s, not %s", s.file, s.origin.Release,
-			b.release.Name)
+		return nil, nil, fmt.Errorf("%s: it is the kernel %s, not %s; set --release, or pass the "+
+			"other kernel's BTF", s.file, s.origin.Release, b.release.Name)
 	}
 	if s.distilled != nil {
-		return nil, nil, fmt.Errorf("%s: it has a base, so it is not the BTF of vmlinux", s.file)
+		return nil, nil, fmt.Errorf("%s: it has a base, so it is not the BTF of vmlinux; "+
+			"pass the kernel's BTF as --vmlinux", s.file)
 	}
 	l, err := newLayer(Vmlinux, s.raw, nil, bootRules)
 	if err != nil {
@@ -147,7 +148,7 @@ func (b *builder) readModules(vmlinux *source) error {
 		}
 		if i > 0 && parts[i-1].name == p.name {
 			return fmt.Errorf("%s and %s: both have the same module name in the kernel, "+
-				"%s", parts[i-1].file(), p.file(), p.name)
+				"%s; leave one out", parts[i-1].file(), p.file(), p.name)
 		}
 		b.ids[p.name] = i
 	}
@@ -191,7 +192,8 @@ func readPart(m Module) part {
 	case m.Path == "":
 		p.name = known
 	case known != p.name:
-		p.err = fmt.Errorf("%s: it is the module %s, not %s", m.File, known, p.name)
+		p.err = fmt.Errorf("%s: it is the module %s, not %s; correct the path before =", m.File,
+			known, p.name)
 		return p
 	}
 	if err := checkName(p.name); err != nil {
@@ -205,7 +207,8 @@ func (b *builder) addDistilled() error {
 	for _, name := range slices.Sorted(maps.Keys(b.release.Distilled)) {
 		file, p := b.release.Distilled[name], b.module(name)
 		if p == nil {
-			return fmt.Errorf("%s is the distilled base of %s, but there is no such module", file, name)
+			return fmt.Errorf("%s is the distilled base of %s, but there is no such module; "+
+				"pass it too", file, name)
 		}
 		s, err := readSource(file)
 		if err != nil {
@@ -248,8 +251,8 @@ func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {
 			if b.module(x) == nil {
-				return nil, fmt.Errorf("%s should be based on %s, but there is no module %s", name,
-					b.release.On[name], x)
+				return nil, fmt.Errorf("%s should be based on %s, but there is no module %s; pass it "+
+					"too", name, b.release.On[name], x)
 			}
 		}
 	}
@@ -258,7 +261,7 @@ func (b *builder) levels() (map[int][]int, error) {
 		level := 0
 		for name := b.parts[i].name; name != Vmlinux; name = b.below(name) {
 			if level++; level > len(b.parts) {
-				return nil, fmt.Errorf("the module %s is based on itself", b.parts[i].name)
+				return nil, fmt.Errorf("the module %s is based on itself; correct --on", b.parts[i].name)
 			}
 		}
 		levels[level] = append(levels[level], i)
@@ -278,7 +281,7 @@ func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
 	of := object.Target{AddrSize: p.source.origin.AddrSize, Machine: p.source.origin.Machine}
 	if known, is := b.target.Differs(of); known != "" {
-		return fmt.Errorf("it is %s, but vmlinux is %s", is, known)
+		return fmt.Errorf("it is %s, but vmlinux is %s; pass modules of this kernel", is, known)
 	}
 	var err error
 	if of := SitesOf(p.name); of == "" && p.source.distilled != nil {
@@ -292,7 +295,7 @@ func (b *builder) describe(p *part) error {
 	l, err := newLayer(p.name, p.raw, on, bootRules)
 	if err != nil && p.name == verify.VmlinuxModule {
 		return fmt.Errorf("its BTF must be that of vmlinux (CONFIG_DEBUG_INFO_BTF=m), but differs from "+
-			"%s", b.release.Vmlinux)
+			"%s; pass both from one build", b.release.Vmlinux)
 	}
 	if err != nil {
 		return fmt.Errorf("read as BTF based on %s: %w", on.Name, err)

@@ -278,7 +278,8 @@ func (c *checker) read(f *checked) ([]byte, error) {
 	defer file.Close()
 	switch {
 	case size != f.Size:
-		return nil, fmt.Errorf("damaged: it has %d bytes, but the manifest says %d", size, f.Size)
+		return nil, fmt.Errorf("damaged: it has %d bytes, but the manifest says %d; "+remake, size,
+			f.Size)
 	case size > maxFile:
 		return nil, fmt.Errorf("it has %d bytes, which is too large for BTF", size)
 	}
@@ -287,7 +288,8 @@ func (c *checker) read(f *checked) ([]byte, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != f.SHA256 {
-		return nil, fmt.Errorf("damaged: its SHA-256 is %x, but the manifest says %s", sum, f.SHA256)
+		return nil, fmt.Errorf("damaged: its SHA-256 is %x, but the manifest says %s; "+remake, sum,
+			f.SHA256)
 	}
 	return raw, nil
 }

@@ -16,8 +16,8 @@ type files interface {
 }
 
 var (
-	errMissing    = errors.New("the file is missing")
-	errNotRegular = errors.New("not a regular file")
+	errMissing    = errors.New("the file is missing; " + remake)
+	errNotRegular = errors.New("not a regular file; " + remake)
 )
 
 type directory string

@@ -49,7 +49,8 @@ func (x Images) find() (map[string][]string, error) {
 		found[name] = append(found[name], filepath.Join(x.Modules, rel))
 	}
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%s: the directory has neither *.ko files nor vmlinux", x.Modules)
+		err = fmt.Errorf("%s: the directory has neither *.ko files nor vmlinux; pass the "+
+			"directory of the kernel's modules", x.Modules)
 	}
 	return found, err
 }
@@ -76,7 +77,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if name := Name(s.module); s.module != "" && name != f.Name && name != verify.VmlinuxModule {
-		return fmt.Errorf("%s: it is the module %s, not vmlinux", path, name)
+		return fmt.Errorf("%s: it is the module %s, not vmlinux; pass vmlinux as --vmlinux", path, name)
 	}
 	types, err := compareTypes(&s, l, raw)
 	if err != nil {
@@ -133,8 +134,8 @@ func sameTypes(has, want []byte) error {
 		return nil
 	}
 	return fmt.Errorf("differs from the BTF in the archive: it has %d bytes with SHA-256 %x, not "+
-		"%d bytes with SHA-256 %x",
-		len(has), sha256.Sum256(has), len(want), sha256.Sum256(want))
+		"%d bytes with SHA-256 %x; "+remake, len(has), sha256.Sum256(has), len(want),
+		sha256.Sum256(want))
 }
 
 // checkOthers reports images that need BTF but are not in the manifest.
@@ -158,7 +159,8 @@ func needsNothing(path string) error {
 	defer f.Close()
 	for _, name := range []string{btf.SectionTypes, btfids.SectionName} {
 		if s := f.Section(name); s != nil && s.Size > 0 {
-			return fmt.Errorf("%s has a section %s, but the manifest doesn't list this file", path, name)
+			return fmt.Errorf("%s has a section %s, but the manifest doesn't list this file; "+
+				remake, path, name)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (b *builder) checkSites() error {
 		}
 		if of != Vmlinux && b.module(of) == nil {
 			return fmt.Errorf("%s: it has the sites of inlined functions of the module %s, but there is "+
-				"no such module", p.file(), of)
+				"no such module; pass it too", p.file(), of)
 		}
 		b.isBase[of] = true
 	}

@@ -9,6 +9,7 @@ package archive
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -71,27 +72,33 @@ func readManifest(r io.Reader) (*Manifest, error) {
 	return parseManifest(data)
 }
 
+const remake = "make the archive again"
+
+func notManifest(err error) error {
+	return fmt.Errorf("not a manifest: %w; specify the one that btfdedup archive wrote", err)
+}
+
 func parseManifest(data []byte) (*Manifest, error) {
 	if len(data) > maxManifest {
 		return nil, fmt.Errorf("the manifest has more than %d bytes", maxManifest)
 	}
 	var version struct{ Version *int }
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, fmt.Errorf("not a manifest: %w", err)
+		return nil, notManifest(err)
 	}
 	if version.Version == nil {
-		return nil, fmt.Errorf("not a manifest: it has no version")
+		return nil, notManifest(errors.New("it has no version"))
 	}
 	if *version.Version != manifestVersion {
-		return nil, fmt.Errorf("the manifest has version %d, but this tool reads version %d",
-			*version.Version, manifestVersion)
+		return nil, fmt.Errorf("the manifest has version %d, but this tool reads version %d; "+
+			remake, *version.Version, manifestVersion)
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("not a manifest: %w", err)
+		return nil, notManifest(err)
 	}
 	if m.Release == "" {
-		return nil, fmt.Errorf("damaged manifest: it has no release; make the archive again")
+		return nil, fmt.Errorf("damaged manifest: it has no release; " + remake)
 	}
 	return m, checkFields(data)
 }
@@ -100,17 +107,16 @@ func parseManifest(data []byte) (*Manifest, error) {
 func checkFields(data []byte) error {
 	var m struct{ Files []map[string]any }
 	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("not a manifest: %w", err)
+		return notManifest(err)
 	}
 	if m.Files == nil {
-		return fmt.Errorf("damaged manifest: it has no files; make the archive again")
+		return fmt.Errorf("damaged manifest: it has no files; " + remake)
 	}
 	for i, f := range m.Files {
 		for _, name := range []string{"name", "sha256", "size", "bases", "start_id", "string_offset",
 			"types", "conflicts", "path"} {
 			if f[name] == nil {
-				return fmt.Errorf("damaged manifest: file number %d has no %s; make the archive again",
-					i+1, name)
+				return fmt.Errorf("damaged manifest: file number %d has no %s; "+remake, i+1, name)
 			}
 		}
 	}

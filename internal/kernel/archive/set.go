@@ -91,7 +91,7 @@ func (s *setReader) findNames() error {
 		}
 		name := Name(file)
 		if other, ok := s.names[name]; ok {
-			return fmt.Errorf("%s and %s are the same module for the kernel", other, file)
+			return fmt.Errorf("%s and %s are the same module for the kernel; remove one", other, file)
 		}
 		s.names[name] = file
 	}
@@ -115,7 +115,7 @@ func (s *setReader) readManifest() error {
 		s.names[f.Name], s.bases[f.Name] = f.Name, f.Bases
 	}
 	if s.names[Vmlinux] == "" {
-		return fmt.Errorf("it doesn't list %s", Vmlinux)
+		return fmt.Errorf("it doesn't list %s; "+remake, Vmlinux)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (s *setReader) read(name string, depth int) (*btf.Blob, error) {
 		}
 		switch {
 		case s.names[on] == "":
-			return nil, fmt.Errorf("%s: it is based on %s, which is missing", s.names[name], on)
+			return nil, fmt.Errorf("%s: it is based on %s, which is missing; "+remake, s.names[name], on)
 		case depth == maxBases:
 			return nil, fmt.Errorf("%s: more than %d files are based on each other", s.names[name], maxBases)
 		}

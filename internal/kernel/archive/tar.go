@@ -115,7 +115,7 @@ func unpackZstd(packed io.Reader) (*os.File, error) {
 	case errors.As(err, &full) && full.Op == "write":
 		return f, fmt.Errorf("temporary file (set TMPDIR to use a different directory): %w", err)
 	case err != nil:
-		return f, fmt.Errorf("zstd fails after %d bytes: %w; is the file damaged?", n, err)
+		return f, fmt.Errorf("zstd fails after %d bytes: %w; is the file damaged? "+remake, n, err)
 	case n > maxTar:
 		return f, fmt.Errorf("the tar archive has more than %d bytes", int64(maxTar))
 	}
@@ -133,14 +133,14 @@ func (t *tarFiles) readIndex() error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("tar archive at offset %#x: %w; is the file damaged?", at, err)
+			return fmt.Errorf("tar archive at offset %#x: %w; is the file damaged? "+remake, at, err)
 		}
 		name := path.Clean(h.Name)
 		if name == "." {
 			continue // written by tar -C DIR .
 		}
 		if _, ok := t.members[name]; ok {
-			return fmt.Errorf("the tar archive contains %q twice", name)
+			return fmt.Errorf("the tar archive contains %q twice; "+remake, name)
 		}
 		if len(t.names) == maxTarMembers {
 			return fmt.Errorf("the tar archive has more than %d files", maxTarMembers)
@@ -166,7 +166,8 @@ func (t *tarFiles) open(name string) (io.ReadCloser, int64, error) {
 func (t *tarFiles) manifest() (*Manifest, error) {
 	r, _, err := t.open(ManifestName)
 	if errors.Is(err, errMissing) {
-		err = errors.New("the tar archive has no such file at its top level")
+		err = errors.New("the tar archive has no such file at its top level; pass an " +
+			"archive from btfdedup archive")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ManifestName, err)

@@ -46,7 +46,8 @@ func symbolsIn(f *elf.File, sec *elf.Section) ([]Symbol, error) {
 		}
 		if sym.Value < sec.Addr {
 			return nil, sectionError(f, symbolError(table.Name(sym), sym.Value,
-				fmt.Errorf("its address is below %#x, the start of the section", sec.Addr)))
+				fmt.Errorf("its address is below %#x, the start of the section"+useMacros,
+					sec.Addr)))
 		}
 		symbols = append(symbols, Symbol{table.Name(sym), sym.Value - sec.Addr, sym.Size})
 	}

@@ -27,7 +27,7 @@ func (s *Section) checkRestored() error {
 	}
 	return symbolError(set.symbol, uint64(set.at), fmt.Errorf("the ids have already been "+
 		"resolved, and this set was sorted by id; the BTF to which the ids refer is needed to find "+
-		"out which flags belong to which kfunc"))
+		"out which flags belong to which kfunc; use the file before its ids were resolved"))
 }
 
 // Restore moves the flags of sorted sets back to the symbols of their functions. old is the BTF to
@@ -48,7 +48,7 @@ func (s *Section) Restore(old *btf.Blob) error {
 func (s *Section) restore(x *set, old *btf.Blob) error {
 	if len(x.ids) != int(x.n) {
 		return fmt.Errorf("the set has %d entries, but only %d of them have symbols; "+
-			"is the symbol table stripped?", x.n, len(x.ids))
+			"is the symbol table stripped? "+unstripped, x.n, len(x.ids))
 	}
 	left := map[key][]id{} // the ids that have no flags yet, sorted by offset
 	for _, y := range x.ids {

@@ -72,7 +72,7 @@ func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, err
 			continue
 		}
 		if err := s.add(sym); err != nil {
-			return nil, symbolError(sym.Name, sym.Offset, err)
+			return nil, symbolError(sym.Name, sym.Offset, fmt.Errorf("%w"+useMacros, err))
 		}
 	}
 	if len(s.ids)+len(s.sets) == 0 && len(bytes.Trim(data, "\x00")) > 0 {
@@ -87,10 +87,15 @@ func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, err
 	return s, nil
 }
 
+const (
+	useMacros  = "; declare ids with the kernel's BTF_ID macros, or build the file again"
+	unstripped = "use the unstripped file"
+)
+
 // noSymbols is the error for a section whose symbols have been stripped. A section with only unused
 // ids (BTF_ID_UNUSED) has no symbols either, but it is all zeros and not an error.
 func noSymbols(size int) error {
-	return fmt.Errorf("it has %d bytes, but no symbol %s…; is the symbol table stripped?",
+	return fmt.Errorf("it has %d bytes, but no symbol %s…; is the symbol table stripped? "+unstripped,
 		size, Prefix)
 }
 
@@ -131,7 +136,7 @@ func (s *Section) sortIDs() error {
 	for i := 1; i < len(s.ids); i++ {
 		if a, b := &s.ids[i-1], &s.ids[i]; a.at == b.at {
 			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("the symbol %q has the same "+
-				"offset", a.symbol))
+				"offset"+useMacros, a.symbol))
 		}
 	}
 	return nil
@@ -148,7 +153,8 @@ func (s *Section) sortSets() error {
 		if i > 0 && s.sets[i-1].end() > b.at {
 			a := &s.sets[i-1]
 			return symbolError(b.symbol, uint64(b.at), fmt.Errorf(
-				"it overlaps the set %q, which begins at %#x and ends at %#x", a.symbol, a.at, a.end()))
+				"it overlaps the set %q, which begins at %#x and ends at %#x"+useMacros, a.symbol, a.at,
+				a.end()))
 		}
 		if a := names[b.name]; a != nil {
 			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("the set %q at offset %#x has the "+
@@ -169,7 +175,8 @@ func (s *Section) fillSets() error {
 		for _, x := range set.ids {
 			if x.at < set.first() || (x.at-set.first())%set.entry != 0 {
 				return symbolError(x.symbol, uint64(x.at), fmt.Errorf("it is not at the start of an "+
-					"entry of the set %q, which begins at %#x and has %d entries of %d bytes", set.symbol,
+					"entry of the set %q, which begins at %#x and has %d entries of %d bytes"+useMacros,
+					set.symbol,
 					set.at, set.n, set.entry))
 			}
 		}

@@ -41,7 +41,8 @@ func NewBlob(path string, data []byte) (*Blob, error) {
 	}
 	str := data[h.HdrLen+h.StrOff:][:h.StrLen]
 	if len(str) > 0 && str[len(str)-1] != 0 {
-		return nil, fmt.Errorf("%s: the string section of the BTF does not end with a NUL byte", path)
+		return nil, fmt.Errorf("%s: the string section of the BTF does not end with a NUL byte; "+
+			"build or copy the file again", path)
 	}
 	return &Blob{Path: path, Data: data, Order: order, alone: len(str) > 0 && str[0] == 0}, nil
 }

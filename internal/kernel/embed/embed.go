@@ -53,7 +53,8 @@ func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err
 		return nil, false, err
 	}
 	if base != nil && !f.Relocatable() {
-		return nil, false, fmt.Errorf("%s: only modules have a distilled base, not linked files (%s)",
+		return nil, false, fmt.Errorf("%s: only modules have a distilled base, not linked files (%s); "+
+			"leave out --btf-base",
 			f.Path, f.Type)
 	}
 	if edit, err = elfwrite.NewEdit(f); err != nil {

@@ -32,13 +32,14 @@ func Unsigned(f *elf.File, drop bool) (*elf.File, error) {
 	}
 	data = data[:len(data)-len(signatureMagic)]
 	if len(data) < signatureHeaderSize {
-		return nil, fmt.Errorf("%s: the module signature is truncated", f.Path)
+		return nil, fmt.Errorf("%s: the module signature is truncated; build or copy the file again",
+			f.Path)
 	}
 	size := int64(binary.BigEndian.Uint32(data[len(data)-4:]))
 	data = data[:len(data)-signatureHeaderSize]
 	if size > int64(len(data)) {
 		return nil, fmt.Errorf("%s: the module signature should have %d bytes, but only %d are left; "+
-			"is the file damaged?", f.Path, size, len(data))
+			"build or copy the file again", f.Path, size, len(data))
 	}
 	module, err := elf.Parse(f.Path, data[:int64(len(data))-size])
 	if err != nil {

@@ -115,7 +115,8 @@ func (in *input) unpack(f file) (*kernel, *loader.Module, error) {
 	case btf.HasMagic(content.Data):
 		types = content.Data
 	default:
-		err = fmt.Errorf("neither a kernel, a module, a package, nor BTF (it starts with %q)",
+		err = fmt.Errorf("neither a kernel, a module, a package, nor BTF (it starts with %q); "+
+			"pass one of these",
 			content.Data[:min(4, len(content.Data))])
 	}
 	var k *loader.Kernel
@@ -123,7 +124,8 @@ func (in *input) unpack(f file) (*kernel, *loader.Module, error) {
 		k, err = loader.NewKernel(content.Label, types, image, e)
 	}
 	if err == nil && k.Release == "" && types == nil {
-		err = fmt.Errorf("neither a kernel (it has no BTF and no text %q) nor a module", "Linux version")
+		err = fmt.Errorf("neither a kernel (it has no BTF and no text %q) nor a module; "+
+			"pass one of these", "Linux version")
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", content.Label, err)

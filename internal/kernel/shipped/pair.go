@@ -32,7 +32,8 @@ func (f *Found) pickKernels(kernels []kernel) error {
 	}
 	for _, k := range kept {
 		if k.Release == "" && len(kept) > 1 {
-			return fmt.Errorf("%s: its release is unknown, so it can't be passed together with %s",
+			return fmt.Errorf("%s: its release is unknown, so it can't be passed together with %s; "+
+				"pass one kernel at a time",
 				k.Label, kept[len(kept)-1].Label)
 		}
 		f.Kernels = append(f.Kernels, k.Kernel)

@@ -141,7 +141,8 @@ func (f *Files) NeedBTF(what string) error {
 	if f.Index == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself", f.Index, what)
+	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself; pass that as --base",
+		f.Index, what)
 }
 
 // mapIndex maps the file at path if it is an index; otherwise it returns nil.

@@ -31,7 +31,8 @@ func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 		return nil, fmt.Errorf("the BTF is not split BTF: it has no distilled base")
 	}
 	if bigEndian(split) != bigEndian(base) {
-		return nil, fmt.Errorf("the BTF and its new base have different byte orders")
+		return nil, fmt.Errorf("the BTF and its new base have different byte orders; use the base " +
+			"for the same machine")
 	}
 	r := &relocation{split: split, distilled: chain[0], base: base}
 	if err := CheckDistilled(r.distilled); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // include/linux/btf_ids.h lays out the section .BTF_ids. A set8 is two words (the number of its
@@ -78,8 +79,8 @@ func (e *extractor) findSets() ([]idSet, error) {
 		set := &sets[i]
 		if index := (offset - set.start) / entrySize; (offset-set.start)%entrySize != 0 ||
 			index != uint64(len(set.names)) {
-			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q", e.file.Path,
-				idsSection, e.symbols.Name(s), len(set.names), set.name)
+			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q"+
+				message.Rebuild, e.file.Path, idsSection, e.symbols.Name(s), len(set.names), set.name)
 		}
 		set.names = append(set.names, name)
 	}
@@ -96,12 +97,12 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	offset := s.Value - section.Addr
 	if s.Value < section.Addr || offset > uint64(len(data)) || s.Size > uint64(len(data))-offset ||
 		s.Size > maxIDsBytes {
-		return set, false, fmt.Errorf("%d bytes at offset %#x are outside of the section (%d bytes)",
-			s.Size, offset, len(data))
+		return set, false, fmt.Errorf("%d bytes at offset %#x are outside of the section (%d "+
+			"bytes)"+message.Rebuild, s.Size, offset, len(data))
 	}
 	if s.Size < entrySize || s.Size%entrySize != 0 {
-		return set, false, fmt.Errorf("the set has %d bytes; expected a multiple of %d, at least %d",
-			s.Size, entrySize, entrySize)
+		return set, false, fmt.Errorf("the set has %d bytes; expected a multiple of %d, at least "+
+			"%d"+message.Rebuild, s.Size, entrySize, entrySize)
 	}
 	data = data[offset : offset+s.Size]
 	word := func(i uint64) uint32 { return e.file.Order.Uint32(data[4*i:]) }
@@ -110,7 +111,8 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	n := s.Size/entrySize - 1
 	if count := word(0); count != 0 {
 		if uint64(count) != n {
-			return set, false, fmt.Errorf("the count says %d entries, but the size says %d", count, n)
+			return set, false, fmt.Errorf("the count says %d entries, but the size says %d"+
+				message.Rebuild, count, n)
 		}
 		set.filled = true
 	}
@@ -149,7 +151,7 @@ func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.isUniform() {
 		if len(s.names) != len(s.entries) {
 			return fmt.Errorf("the set has %d entries, but only %d of them have symbols; is the "+
-				"symbol table stripped?", len(s.entries), len(s.names))
+				"symbol table stripped? use the unstripped file", len(s.entries), len(s.names))
 		}
 		for i, name := range s.names {
 			flags[name] |= s.entries[i].flags

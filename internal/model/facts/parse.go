@@ -28,7 +28,8 @@ func Parse(r io.Reader) (*Facts, error) {
 		return nil, fmt.Errorf("facts: more than %d bytes", maxText)
 	}
 	if p.err != nil {
-		return nil, fmt.Errorf("facts line %d: %w", p.number, p.err)
+		return nil, fmt.Errorf("facts line %d: %w; make the facts again with the same "+
+			"release of btfgen", p.number, p.err)
 	}
 	slices.SortFunc(p.facts.Objects, compareObjects)
 	return p.facts, nil
@@ -69,8 +70,7 @@ func (p *parser) head() {
 			fmt.Sprint(lineHeader, " ", formatVersion))
 	}
 	if version := p.uint(1, 32); version != formatVersion {
-		p.fail("format %d is not supported, only format %d; make the facts again with the "+
-			"same release of btfgen", version, formatVersion)
+		p.fail("format %d is not supported, only format %d", version, formatVersion)
 	}
 	p.expect(lineMachine, 3)
 	f.Machine = elf.Machine(p.uint(1, 16))

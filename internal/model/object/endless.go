@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/refine"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
@@ -92,8 +93,8 @@ func (o *Object) CheckFinite() error {
 	if err != nil || def == 0 {
 		return err
 	}
-	return fmt.Errorf("type %s in %q contains itself by value", o.Graph.Name(o.Graph.Node(def)),
-		o.Graph.Strs.String(o.Units[unit].File))
+	return fmt.Errorf("type %s in %q contains itself by value"+message.Rebuild,
+		o.Graph.Name(o.Graph.Node(def)), o.Graph.Strs.String(o.Units[unit].File))
 }
 
 // endlessIn returns an error if a type of BTF contains itself by value. If several do, the error
@@ -144,7 +145,7 @@ func endlessIn(b *btf.Blob) error {
 		return cmp.Or(cmp.Compare(xKind, yKind), cmp.Compare(xName, yName), cmp.Compare(x, y))
 	})
 	_, what := name(id)
-	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
+	return fmt.Errorf("type [%d] %s contains itself by value"+message.Rebuild, id, what)
 }
 
 // holdersIn returns the ids of the types that hold others by value (holders). The result at has,

@@ -123,7 +123,7 @@ func TestEndlessUnits(t *testing.T) {
 	if def != ab || at != 3 || err != nil {
 		t.Errorf("definition %d of unit %d, %v; want %d, 3", def, at, err, ab)
 	}
-	const want = `type a in "fourth.c" contains itself by value`
+	const want = `type a in "fourth.c" contains itself by value; build or copy the file again`
 	if err := o.CheckFinite(); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // ReadFile reads an input of a link: a .btfo file; raw BTF; or an ELF file with a .BTF section,
@@ -44,7 +45,8 @@ func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
 	case f != nil && f.Section(SectionUnits) != nil:
 		return readObject(f)
 	case base.EndsOnly():
-		return nil, errors.New("split BTF needs its base as BTF, not as an index")
+		return nil, errors.New("split BTF needs its base as BTF, not as an index; " +
+			"pass the BTF as --base")
 	case f == nil:
 		blobs, err = btf.ParseAll(data, base)
 	default:
@@ -76,8 +78,8 @@ func readObject(f *elf.File) (*Object, error) {
 		return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
 	}
 	if byteOrder(blob) != f.Order {
-		return nil, fmt.Errorf("section %s is %v, but the file is %v", btf.SectionTypes, byteOrder(blob),
-			f.Order)
+		return nil, fmt.Errorf("section %s is %v, but the file is %v"+message.Rebuild,
+			btf.SectionTypes, byteOrder(blob), f.Order)
 	}
 	s, err := decodeUnits(units.Raw(), blob)
 	if err != nil {
@@ -118,8 +120,8 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		used++
 		if s.pins[p].def != target && wrong == nil {
 			t, _ := r.at(id)
-			wrong = typeError(id, t, "refers to [%d] by reference %d, but section %s says [%d]", target, ref,
-				SectionUnits, s.pins[p].def)
+			wrong = damagedType(id, t, "refers to [%d] by reference %d, but section %s says [%d]", target,
+				ref, SectionUnits, s.pins[p].def)
 		}
 		return s.pins[p].hash, true
 	}
@@ -130,14 +132,15 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		return wrong
 	}
 	if used != len(s.refs) {
-		return fmt.Errorf("section %s has pins for references that don't exist or don't lead to a tag",
-			SectionUnits)
+		return fmt.Errorf("section %s has pins for references that don't exist or don't lead to a tag"+
+			message.Rebuild, SectionUnits)
 	}
 	byNode := make([]uint32, len(o.Graph.Nodes))
 	for id := uint32(1); id < r.end; id++ {
 		if other := byNode[sh.ids[id]]; other != 0 {
 			t, _ := r.at(id)
-			return typeError(id, t, "is the same type as [%d]; a BTF object holds each type once", other)
+			return damagedType(id, t, "is the same type as [%d], but a BTF object holds each type once",
+				other)
 		}
 		byNode[sh.ids[id]] = id
 	}

@@ -64,7 +64,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 		d.failVersion(version, globalsVersion)
 	}
 	if n := d.uint(); d.err == nil && n != uint64(len(blob.Types)) {
-		d.fail("it describes %d types, but section %s has %d; the file was altered: rebuild", n,
+		d.fail("it describes %d types, but section %s has %d; the file was altered", n,
 			btf.SectionTypes, len(blob.Types))
 	}
 	end := blob.EndID()

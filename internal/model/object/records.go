@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // records are the type records of a base and of split BTF on it, in one space of ids. Records of
@@ -80,6 +81,11 @@ func (r *records) at(id uint32) (*btf.Type, *layer) {
 	return &l.Types[id-l.StartID], l
 }
 
+// damagedType is like typeError, for types that no encoder writes.
+func damagedType(id uint32, t *btf.Type, format string, args ...any) error {
+	return typeError(id, t, format+message.Rebuild, args...)
+}
+
 func typeError(id uint32, t *btf.Type, format string, args ...any) error {
 	return fmt.Errorf("BTF type [%d] %v: %s", id, t.Kind, fmt.Sprintf(format, args...))
 }
@@ -98,7 +104,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	}
 	if r.budget -= len(s); r.budget < 0 {
 		return 0, fmt.Errorf("BTF string section: the names overlap, and together they are many " +
-			"times longer than the section")
+			"times longer than the section" + message.Rebuild)
 	}
 	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
 	if id != 0 {

@@ -58,7 +58,7 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 					}
 					if state[child] == open {
 						cyclic = true
-						err = typeError(id, t, "contains itself through [%d], "+
+						err = damagedType(id, t, "contains itself through [%d], "+
 							"without a named struct, union or typedef in between", child)
 					} else if state[child] == 0 {
 						stack = append(stack, child)
@@ -101,7 +101,7 @@ func (r *records) crosses(from *btf.Type, to uint32) bool {
 // checkRef checks that the type with this id and record t may refer to child.
 func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 	if child >= r.end {
-		return typeError(id, t, "refers to type [%d], but the last type is [%d]", child, r.end-1)
+		return damagedType(id, t, "refers to type [%d], but the last type is [%d]", child, r.end-1)
 	}
 	kind := btf.KindVoid
 	if child != 0 {
@@ -109,7 +109,7 @@ func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 		kind = c.Kind
 	}
 	if !kindsFor(t.Kind).has(kind) {
-		return typeError(id, t, "must not refer to [%d] (%v)", child, kind)
+		return damagedType(id, t, "must not refer to [%d] (%v)", child, kind)
 	}
 	return nil
 }

@@ -50,14 +50,14 @@ func (s *shaper) shape(order []uint32) error {
 		}
 		if tag := s.declared(t); tag != 0 {
 			if name == 0 {
-				return typeError(id, t, "declares nothing: it has no name")
+				return damagedType(id, t, "declares nothing: it has no name")
 			}
 			s.ids[id] = s.g.Stub(tag, name)
 			continue
 		}
 		size, aux, ref := Head(l.Blob, t)
 		if t.Kind == btf.KindFunc && aux > types.LinkageExtern {
-			return typeError(id, t, "unknown linkage %d (only 0 to 2 are known)", aux)
+			return damagedType(id, t, "unknown linkage %d (only 0 to 2 are known)", aux)
 		}
 		if s.sizes != nil {
 			size += s.sizes[id]

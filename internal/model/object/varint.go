@@ -28,13 +28,13 @@ type decoder struct {
 // fail keeps the first error.
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("section %s, offset %#x: %s", SectionUnits, d.off,
-			fmt.Sprintf(format, args...))
+		d.err = fmt.Errorf("section %s, offset %#x: %s; make the file again with this btfgen",
+			SectionUnits, d.off, fmt.Sprintf(format, args...))
 	}
 }
 
 func (d *decoder) failVersion(is uint64, want int) {
-	d.fail("written by a different version of btfgen (format %d, not %d): rebuild", is, want)
+	d.fail("written by a different version of btfgen (format %d, not %d)", is, want)
 }
 
 func (d *decoder) uint() uint64 {

@@ -240,7 +240,7 @@ func TestMessages(t *testing.T) {
 		{"empty", nil, "empty file, expected an object file with BPF programs: "},
 		{"text", []byte("int main;"), "not an ELF file: "},
 		{"another machine", plain(t, elf.EM_X86_64, true), "an ELF file for EM_X86_64, expected one " +
-			"for EM_BPF: name the object file with the programs"},
+			"for EM_BPF; name the object file with the programs"},
 		{"no BTF", plain(t, elf.EM_BPF, false), "no BTF (.BTF): compile the programs with -g"},
 		{"no functions", plain(t, elf.EM_BPF, true), "no BPF programs: none of the code sections "},
 		{"needs", plain(t, elf.EM_BPF, true, ".BTF.needs"), `a file written by "btfcore needs", `},

@@ -87,6 +87,9 @@ func ReadFile(path string) (*Object, error) {
 	return o, nil
 }
 
+// pass is the advice for a file of another kind.
+const pass = "name the object file with the programs (clang -target bpf -g -O2 -c)"
+
 // Read reads the bytes of an object file.
 func Read(data []byte) (*Object, error) {
 	if len(data) == 0 {
@@ -94,19 +97,18 @@ func Read(data []byte) (*Object, error) {
 	}
 	f, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("not an ELF file: %w", err)
+		return nil, fmt.Errorf("not an ELF file: %w; "+pass, err)
 	}
 	if f.Machine != elf.EM_BPF {
-		return nil, fmt.Errorf("an ELF file for %v, expected one for EM_BPF: name the object file with "+
-			"the programs (clang -target bpf -g -O2 -c)", f.Machine)
+		return nil, fmt.Errorf("an ELF file for %v, expected one for EM_BPF; "+pass, f.Machine)
 	}
 	if f.Type != elf.ET_REL || f.Class != elf.ELFCLASS64 {
-		return nil, fmt.Errorf("an ELF file of type %v and class %v, expected a 64-bit object file",
-			f.Type, f.Class)
+		return nil, fmt.Errorf("an ELF file of type %v and class %v, expected a 64-bit object file; "+
+			pass, f.Type, f.Class)
 	}
 	if f.Section(".BTF.needs") != nil {
 		return nil, errors.New(`a file written by "btfcore needs", expected an object file with ` +
-			"programs")
+			"programs; " + pass)
 	}
 	r := &reader{file: f, order: f.ByteOrder, object: &Object{Externs: map[string]Extern{},
 		Values: map[string][]uint32{}}}
@@ -117,7 +119,7 @@ func Read(data []byte) (*Object, error) {
 		}
 	}
 	if len(r.object.Functions) == 0 {
-		return nil, errors.New("no BPF programs: none of the code sections has a function")
+		return nil, errors.New("no BPF programs: none of the code sections has a function; " + pass)
 	}
 	return r.object, nil
 }
@@ -185,7 +187,7 @@ func (r *reader) readRelocations() error {
 	}
 	sections, err := btfext.Parse(data, r.order)
 	if err != nil {
-		return fmt.Errorf("section %s: %w", btfext.SectionName, err)
+		return fmt.Errorf("section %s: %w"+message.Rebuild, btfext.SectionName, err)
 	}
 	for _, s := range sections {
 		name, err := r.object.BTF.Name(s.Name)
@@ -194,7 +196,8 @@ func (r *reader) readRelocations() error {
 		}
 		for i, x := range s.Relocations {
 			if err := r.addRelocation(name, x); err != nil {
-				return fmt.Errorf("section %s: relocation %d of %s: %w", btfext.SectionName, i, name, err)
+				return fmt.Errorf("section %s: relocation %d of %s: %w"+message.Rebuild, btfext.SectionName,
+					i, name, err)
 			}
 		}
 	}

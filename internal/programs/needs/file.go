@@ -166,11 +166,12 @@ func Read(data []byte) (*Needs, error) {
 	}
 	sections, err := btfext.Parse(content[1], f.ByteOrder)
 	if err != nil {
-		return nil, fmt.Errorf("section .BTF.ext: %w", err)
+		return nil, fmt.Errorf("section .BTF.ext: %w"+message.Rebuild, err)
 	}
 	r := fileReader{needs: n, sections: sections}
 	if err := r.lines(string(content[2])); err != nil {
-		return nil, fmt.Errorf("section %s: %w", sectionNeeds, err)
+		return nil, fmt.Errorf("section %s: %w; make the file again with this btfcore",
+			sectionNeeds, err)
 	}
 	return n, nil
 }
@@ -184,8 +185,7 @@ type fileReader struct {
 func (r *fileReader) lines(text string) error {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if lines[0] != firstLine {
-		return fmt.Errorf("line 1 is %q, expected %q: make the file again with this btfcore", lines[0],
-			firstLine)
+		return fmt.Errorf("line 1 is %q, expected %q", lines[0], firstLine)
 	}
 	for i, line := range lines[1:] {
 		if err := r.line(line); err != nil {
@@ -237,7 +237,7 @@ func (r *fileReader) line(line string) error {
 			return errors.New("malformed symbol")
 		}
 		if !slices.Contains(symbolKinds, s.Kind) {
-			return fmt.Errorf("unknown kind of symbol %q: make the file again with this btfcore", kind)
+			return fmt.Errorf("unknown kind of symbol %q", kind)
 		}
 		p.Symbols = append(p.Symbols, s)
 		return nil

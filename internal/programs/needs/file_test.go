@@ -199,7 +199,7 @@ func TestMalformed(t *testing.T) {
 			"bytes, but its header"},
 
 		{"version", replaced("btfneeds 2", "btfneeds 1"), `section .BTF.needs: line 1 is ` +
-			`"btfneeds 1", expected "btfneeds 2": make the file again with this btfcore`},
+			`"btfneeds 1", expected "btfneeds 2"; make the file again with this btfcore`},
 		{"no lines", section(".BTF.needs", "\n"), `line 1 is "", expected "btfneeds 2"`},
 		{"unknown line", replaced("memory 0 4", "remember 0 4"), `line 3: unknown "remember 0 4"`},
 		{"empty line", replaced("memory 0 4", ""), `line 3: unknown ""`},
@@ -238,7 +238,7 @@ func TestMalformed(t *testing.T) {
 		{"no arguments", replaced("strong 0 3", "strong 0"), "line 7: malformed symbol"},
 		{"symbol's strength", replaced("strong", "strange"), "line 7: malformed symbol"},
 		{"symbol's kind", replaced("symbol function", "symbol folder"), `line 7: unknown kind of ` +
-			`symbol "folder": make the file again with this btfcore`},
+			`symbol "folder"; make the file again with this btfcore`},
 		{"an object below 0", replaced(`"fentry/f" 3 0`, `"fentry/f" 3 -1`), "line 2: malformed program"},
 		{"shared too large", replaced("shared 1 2", "shared 1 3"), `line 4: "3" is not one of 3 relocat`},
 		{"nothing shared", replaced("shared 1 2", "shared "), "line 4: malformed shared"},

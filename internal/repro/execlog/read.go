@@ -76,25 +76,29 @@ func readEntries(in *bufio.Reader) (*Log, error) {
 		fail := func(err error) (*Log, error) {
 			return nil, fmt.Errorf("execution log: entry at byte %d (uncompressed): %w", at, err)
 		}
+		damaged := func(err error) (*Log, error) {
+			return fail(fmt.Errorf("%w; make the log again with --execution_log_compact_file", err))
+		}
 		if err != nil {
-			return fail(readError(err))
+			return damaged(readError(err))
 		}
 		if size > maxEntry {
-			return fail(fmt.Errorf("it has %d bytes, more than the limit of %d;"+
-				" is this a compact execution log?", size, maxEntry))
+			return damaged(fmt.Errorf("it has %d bytes, more than the limit of %d; is this a compact "+
+				"execution log?", size, maxEntry))
 		}
 		if n > maxEntries {
-			return fail(fmt.Errorf("the log has more than %d entries", maxEntries))
+			return fail(fmt.Errorf("the log has more than %d entries; build fewer targets", maxEntries))
 		}
 		buffer.Reset()
 		if _, err = io.CopyN(&buffer, in, int64(size)); err != nil {
-			return fail(readError(err))
+			return damaged(readError(err))
 		}
 		if err := d.add(buffer.Bytes()); err != nil {
-			return fail(err)
+			return damaged(err)
 		}
 		if at += int64(size) + 1; at > maxLog {
-			return fail(fmt.Errorf("the log has more than %d bytes", int64(maxLog)))
+			return fail(fmt.Errorf("the log has more than %d bytes; build fewer targets",
+				int64(maxLog)))
 		}
 	}
 }

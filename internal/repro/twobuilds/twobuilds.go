@@ -65,7 +65,7 @@ func New(opt Options) (*Builds, error) {
 	if !slices.ContainsFunc([]string{"MODULE.bazel", "REPO.bazel", "WORKSPACE", "WORKSPACE.bazel"},
 		func(name string) bool { return exists(filepath.Join(workspace, name)) }) {
 		return nil, fmt.Errorf("%s is not the root of a Bazel workspace: no such file as MODULE.bazel "+
-			"or WORKSPACE is in it", workspace)
+			"or WORKSPACE is in it; specify that directory", workspace)
 	}
 	root, err := filepath.Abs(cmp.Or(opt.CopyRoot, workspace))
 	if err != nil {
@@ -73,7 +73,8 @@ func New(opt Options) (*Builds, error) {
 	}
 	below, err := filepath.Rel(root, workspace)
 	if err != nil || !filepath.IsLocal(below) {
-		return nil, fmt.Errorf("the workspace %s is not in %s, the directory to copy", workspace, root)
+		return nil, fmt.Errorf("the workspace %s is not in %s, the directory to copy; specify a "+
+			"--copy-root that contains it", workspace, root)
 	}
 	if opt.Bazel, err = findBazel(opt.Bazel, filepath.Join(workspace, "bazelw")); err != nil {
 		return nil, err

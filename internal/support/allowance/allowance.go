@@ -26,7 +26,7 @@ func Parse(text string, names ...string) (values []string, reason string, err er
 		i := slices.Index(names, name)
 		switch {
 		case found && i >= 0 && values[i] != "":
-			return nil, "", fmt.Errorf("it has %s= twice", name)
+			return nil, "", fmt.Errorf("it has %s= twice; write two allowances", name)
 		case found && i >= 0 && value != "":
 			last, values[i] = i, value
 		case found || last < 0:
@@ -37,7 +37,7 @@ func Parse(text string, names ...string) (values []string, reason string, err er
 		}
 	}
 	if last < 0 {
-		return nil, "", errors.New("it has no pattern")
+		return nil, "", fmt.Errorf("it has no pattern; write %s= followed by a pattern", names[0])
 	}
 	return values, reason, nil
 }

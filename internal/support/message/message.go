@@ -62,6 +62,9 @@ func escaped(name string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
+// Rebuild ends a message about bytes that no compiler or linker writes.
+const Rebuild = "; build or copy the file again"
+
 // Empty returns the error for an empty file; expected is what the file should be, such as "an ELF
 // file". The error does not name the file.
 func Empty(expected string) error {
