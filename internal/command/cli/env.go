@@ -22,20 +22,20 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Flags
-	noRaise bool // the verb has no flag --max-decompressed
+	raises bool // the verb has the flag --max-decompressed
 }
 
 func newEnv(c *cobra.Command) *Env {
 	return &Env{Program: c.Root().Name(), Verb: c.Name(), Stdin: c.InOrStdin(),
 		Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr(),
-		noRaise: c.Flags().Lookup(raiseFlag) == nil}
+		raises: c.Flags().Lookup(raiseFlag) != nil}
 }
 
 // Error prints an error as one line on Stderr, for commands that continue after an error.
 func (e *Env) Error(err error) {
 	text := err.Error()
-	if e.noRaise {
-		text = strings.ReplaceAll(text, ", or raise --"+raiseFlag, "")
+	if e.raises && errors.Is(err, message.ErrLimit) {
+		text += ", or raise --" + raiseFlag
 	}
 	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, text)))
 }
