@@ -33,11 +33,15 @@ func newEnv(c *cobra.Command) *Env {
 
 // Error prints an error as one line on Stderr, for commands that continue after an error.
 func (e *Env) Error(err error) {
-	text := err.Error()
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, e.raisable(err).Error())))
+}
+
+// raisable adds --max-decompressed to an error that the flag can prevent, if the verb has the flag.
+func (e *Env) raisable(err error) error {
 	if e.raises && errors.Is(err, message.ErrLimit) {
-		text += ", or raise --" + raiseFlag
+		return fmt.Errorf("%w, or raise --%s", err, raiseFlag)
 	}
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, text)))
+	return err
 }
 
 // Warn prints a line for the user on Stderr, unless Quiet is set.
