@@ -39,31 +39,28 @@ func indented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// override is the line that MODULE.bazel needs in addition to those in README.md.
-const override = `
-local_path_override(module_name = "rules_btf", path = "../..")
-`
+// dep and override are the lines of MODULE.bazel that each recipe needs.
+const (
+	dep      = "bazel_dep(name = \"rules_btf\", version = \"0.1.0\")\n"
+	override = "local_path_override(module_name = \"rules_btf\", path = \"../..\")\n"
+)
 
-// TestReadmeLibrary runs the first lines of README.md.
+// TestReadmeLibrary runs the lines for a library.
 func TestReadmeLibrary(t *testing.T) {
-	text := section(t, "")
-	module, build, ok := strings.Cut(blocks(text)[0].text, "\n\n")
-	if !ok {
-		t.Fatal("the first block of README.md isn't for two files")
-	}
+	text := section(t, "A Bazel workspace")
 	from := t.TempDir()
 	harness.WriteFile(t, filepath.Join(from, "MODULE.bazel"),
-		module+override+"bazel_dep(name = \"rules_cc\", version = \"0.1.5\")\n")
-	harness.WriteFile(t, filepath.Join(from, "BUILD.bazel"), build+`
+		dep+override+"bazel_dep(name = \"rules_cc\", version = \"0.1.5\")\n")
+	harness.WriteFile(t, filepath.Join(from, "BUILD.bazel"), blocks(text)[1].text+`
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 cc_library(name = "drawing", srcs = ["drawing.c"])
 `)
 	harness.WriteFile(t, filepath.Join(from, "drawing.c"),
 		"struct shape { int corners; } s;\nint corners(struct shape *s) { return s->corners; }\n")
 	w := newWorkspace(t, from)
-	command, path, ok := strings.Cut(strings.Split(indented(text), "\n")[0], "# ")
+	command, path, ok := strings.Cut(indented(text), "# ")
 	if !ok {
-		t.Fatal("README.md doesn't say what the first command writes")
+		t.Fatal("README.md doesn't say what the command writes")
 	}
 	w.Shell(command)
 	contains(w, path, "shape", "corners")
@@ -73,7 +70,7 @@ cc_library(name = "drawing", srcs = ["drawing.c"])
 func TestReadmeWorkspace(t *testing.T) {
 	from := t.TempDir()
 	harness.WriteFile(t, filepath.Join(from, "MODULE.bazel"),
-		"bazel_dep(name = \"rules_btf\", version = \"0.1.0\")\n"+override)
+		dep+override)
 	page := blocks(section(t, "A Bazel workspace"))[0].text +
 		`filegroup(name = "vmlinux", srcs = ["vmlinux.elf"])`
 	harness.WriteFile(t, filepath.Join(from, "BUILD.bazel"), page)
@@ -86,23 +83,17 @@ func TestReadmeWorkspace(t *testing.T) {
 
 // TestReadmeKbuild runs the lines for a kernel's tree; examples/kbuild has the tree.
 func TestReadmeKbuild(t *testing.T) {
-	text := section(t, "A kernel that Kbuild builds")
+	text := section(t, "")
 	w := newWorkspace(t, example("kbuild"))
 	w.Write("BUILD.bazel", "")
-	w.Write("MODULE.bazel", strings.ReplaceAll(blocks(text)[0].text, "/home/me/linux",
-		filepath.Join(w.Dir, "linux"))+strings.Replace(override, "../..", harness.Repo(), 1))
-	// make is replaced by the script that builds the tree.
-	make, build, ok := strings.Cut(last(indented(text)), " && ")
-	if !ok || !strings.HasPrefix(make, "make ") {
-		t.Fatalf("README.md calls %s", make)
-	}
-	w.Shell("chmod +x linux/build && linux/build && " + build)
+	w.Write("MODULE.bazel", strings.NewReplacer("/home/me/linux", filepath.Join(w.Dir, "linux"),
+		"/path/to/rules_btf", harness.Repo()).Replace(blocks(text)[0].text))
+	lines := strings.Split(indented(text), "\n")
+	w.Shell("chmod +x linux/build && linux/build && " + lines[len(lines)-1])
 }
 
-func last(lines string) string { return lines[strings.LastIndex(lines, "\n")+1:] }
-
-// TestReadmeTools runs the lines for the tools alone, and the one that builds our pahole, in a copy
-// of what git has. The matrix of kernels runs "make PAHOLE=…".
+// TestReadmeTools runs the lines for the tools alone, and the one that installs our pahole, in a
+// copy of what git has. The matrix of kernels runs "make PAHOLE=…".
 func TestReadmeTools(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rules_btf")
 	for _, part := range []string{"go.mod", "go.sum", "internal", "tools"} {
@@ -113,14 +104,18 @@ func TestReadmeTools(t *testing.T) {
 		"struct task { int pid; } init;\nint get(struct task *t) { return t->pid; }\n")
 	harness.WriteFile(t, filepath.Join(dir, "xfs.c"),
 		"struct inode { int n; } root;\nint number(struct inode *i) { return i->n; }\n")
-	pahole := strings.Split(indented(section(t, "A kernel that Kbuild builds")), "\n")[0]
+	lines := strings.Split(indented(section(t, "")), "\n")
+	_, pahole, ok := strings.Cut(lines[1], "make PAHOLE=")
+	if !ok {
+		t.Fatalf("README.md calls %s", lines[1])
+	}
 	script := strings.Join([]string{"set -ex",
 		"gcc -g -c core.c && ld -e 0 -o vmlinux core.o && gcc -g -c -o xfs.ko xfs.c",
 		"mkdir DIRECTORY && cp xfs.ko DIRECTORY",
-		strings.ReplaceAll(pahole, "/path/to/rules_btf", dir),
+		"export GOMODCACHE=$(go env GOMODCACHE) GOPATH=$PWD/gopath", lines[0],
 		indented(section(t, "The tools alone")),
 		"cmp xfs.btf btf/xfs.btf",
-		"bin/pahole -J xfs.ko --btf_base vmlinux.btf",
+		pahole+" -J xfs.ko --btf_base vmlinux.btf",
 	}, "\n")
 	harness.Command{Argv: []string{"bash", "-c", script}, Dir: dir}.Must(t)
 }

@@ -146,8 +146,8 @@ func sums(t *testing.T, dir string) map[string]string {
 // that README.md shows.
 func (w *workspace) firstBTF(t *testing.T) {
 	t.Helper()
-	lines := example(t, "README.md", "you need these lines")
-	module, build, _ := strings.Cut(lines, "\n\n")
+	build := example(t, "README.md", "use `cc_btf` instead")
+	module, _, _ := strings.Cut(example(t, "README.md", "In a Bazel workspace"), "local_path_override")
 	for name, text := range map[string]string{
 		"MODULE.bazel": "bazel_dep(name = \"rules_cc\", version = \"0.1.5\")\n" + module,
 		"BUILD.bazel": "load(\"@rules_cc//cc:cc_library.bzl\", \"cc_library\")\n" + build +
@@ -157,7 +157,8 @@ func (w *workspace) firstBTF(t *testing.T) {
 		harness.WriteFile(t, filepath.Join(w.dir, name), text)
 	}
 	readme := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "README.md")))
-	_, command, _ := strings.Cut(readme, "    bazel build ")
+	_, command, _ := strings.Cut(readme, "    bazel build --copt")
+	command = "--copt" + command
 	command, _, _ = strings.Cut(command, " #")
 	start := time.Now()
 	btfActions(t, w.build(t, strings.Fields(command)...), "btf_tools_linux_amd64", 2)
