@@ -264,7 +264,7 @@ func (c *copier) link(on *btf.Blob) (*linked, error) {
 			return nil, err
 		}
 	}
-	result, err := link.Object(o, opt)
+	result, err := link.WithUnits(o, opt)
 	if err != nil {
 		return nil, err
 	}
