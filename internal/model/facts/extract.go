@@ -38,7 +38,7 @@ func Extract(f *elf.File, o Options) (*Facts, error) {
 		e.facts.Variables = VariablesPerCPU
 	}
 	e.classify()
-	e.openFiles()
+	e.addFiles()
 	e.collectFunctions(functions)
 	e.collectObjects()
 	e.facts.dropNameless()
@@ -131,10 +131,10 @@ func IsPerCPU(f *elf.File, section string) bool {
 	return section == PerCPUSection || f.Relocatable() && strings.HasPrefix(section, PerCPUSection)
 }
 
-// openFiles makes a File for every STT_FILE symbol, and Files[0] for the local symbols before the
+// addFiles makes a File for every STT_FILE symbol, and Files[0] for the local symbols before the
 // first STT_FILE symbol. So local symbols with FileIndex i belong to Files[i+1]. If the STT_FILE
 // symbols don't name the sources, all local symbols belong to Files[0].
-func (e *extractor) openFiles() {
+func (e *extractor) addFiles() {
 	e.facts.Files = []File{{}}
 	if e.facts.HasFiles = e.namesSources(); !e.facts.HasFiles {
 		return
