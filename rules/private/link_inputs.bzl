@@ -162,7 +162,7 @@ def _converted_srcs(ctx):
 
 # Rule: cc_btf: common object files are linked once.
 def _roots_of(parts):
-    """The BTF objects of parts of graphs: one for all parts that have the same ELF files."""
+    """The BTF objects of parts of graphs: of those made from the same ELF files, only one."""
     by_files = {}
     for part in sorted(parts.to_list(), key = lambda part: part.root.path):
         by_files.setdefault(part.files, part.root)

@@ -48,8 +48,8 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	return distilled, split, nil
 }
 
-// Distill distills the base of b. It returns the distilled base, and a version of b that is based on
-// the distilled base.
+// Distill distills the base of b. It returns the distilled base, and a version of b that is based
+// on the distilled base.
 // Rule: distilled base: how it is made. Source: libbpf btf__distill_base.
 func Distill(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if b.Base == nil {

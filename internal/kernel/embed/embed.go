@@ -28,6 +28,7 @@ import (
 // in the BTF of vmlinux.
 // Rule: embedding: .BTF and .BTF.base in an ELF file. Source: kernel scripts/gen-btf.sh
 // embed_btf_data; pahole btf_encoder__write_elf.
+// Rule: modules without vmlinux, so without a base. Embedding is an error.
 func Into(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, data []byte, err error) {
 	if reserved := loaded(f, btf.SectionTypes); reserved > 0 {
 		if types, err = types.fill(f, reserved, "make an object file from the BTF with btfdedup embed "+

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Separate is the inverse of Join. It returns split BTF with the sites in b, on a base with the other
-// types. In both, the types are sorted by name. Types with the same name keep their order.
+// Separate is the inverse of Join. It returns split BTF with the sites in b, on a base with the
+// other types. In both, the types are sorted by name. Types with the same name keep their order.
 //
 // The sites, their LOC_PROTOs and LOC_PARAMs are in the split BTF. So are the functions and
 // prototypes to which they lead, except those that the base needs. Types of all other kinds are in

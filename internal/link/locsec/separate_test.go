@@ -124,8 +124,8 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
-// moved is a plain reading of the rule of Separate for the types of b: where needed is the set of ids
-// to which a list of types leads.
+// moved is a plain reading of the rule of Separate for the types of b: where needed is the set of
+// ids to which a list of types leads.
 func moved(b *btf.Blob, outlined func(string) bool) map[uint32]bool {
 	needed := func(roots map[uint32]bool) map[uint32]bool {
 		for more := true; more; {
@@ -163,8 +163,8 @@ func moved(b *btf.Blob, outlined func(string) bool) map[uint32]bool {
 	return all
 }
 
-// TestSeparateRandom: for random BTF, Separate moves the types that the plain reading moves, and Join
-// puts them back.
+// TestSeparateRandom: for random BTF, Separate moves the types that the plain reading moves, and
+// Join puts them back.
 func TestSeparateRandom(t *testing.T) {
 	total := 0
 	for seed := range uint64(300) {
@@ -277,8 +277,8 @@ func TestSeparateDeep(t *testing.T) {
 		t.Errorf("bad id: %v", err)
 	}
 	b.Blob.Sites[0].Func, b.Blob.Types[0].NameOff = 1, 1<<20
-	if _, err := Separate(b.Blob, never); err == nil || !strings.Contains(err.Error(), "[1] INT: string "+
-		"offset 1048576 is past the end") {
+	if _, err := Separate(b.Blob, never); err == nil || !strings.Contains(err.Error(), "[1] INT: "+
+		"string offset 1048576 is past the end") {
 		t.Errorf("bad name: %v", err)
 	}
 	long := &btf.Blob{StartID: 1, Strings: "\x00" + strings.Repeat("x", 1000) + "\x00"}

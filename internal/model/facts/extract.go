@@ -163,9 +163,9 @@ func (e *extractor) namesSources() bool {
 	return named && !e.symbols.Contain(".lto_priv.")
 }
 
-// fileOf returns the index of a local symbol's File. For a hidden symbol, which was global until the
-// link, the last STT_FILE doesn't name the source: linkers write the symbol after all local symbols
-// of its input file, which may have many sources (vmlinux.o).
+// fileOf returns the index of a local symbol's File. For a hidden symbol, which was global until
+// the link, the last STT_FILE doesn't name the source: linkers write the symbol after all local
+// symbols of its input file, which may have many sources (vmlinux.o).
 func (e *extractor) fileOf(s *elf.Symbol) int {
 	hidden := stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_HIDDEN ||
 		stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_INTERNAL
