@@ -63,7 +63,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         )
     add_conversion(args, modules, conversion)
 
-    # To make extra BTF, the action needs types; and sites refer to functions. An index has neither.
+    # Extra BTF needs types of the base, and sites need functions of the base. An index has neither.
     bases = chain.bases if outputs.extras or outputs.inlines else chain.indices
     args.add_all(bases, before_each = "--base")
     more = debug_inputs(modules, conversion.beside)

@@ -13,7 +13,7 @@ import (
 // structSection is the section with the module's struct module.
 const structSection = ".gnu.linkonce.this_module"
 
-// Module is what decides about a module.
+// Module is what the verdict on a module depends on in the module.
 type Module struct {
 	Label string // the module's file, for messages
 	Path  string // the path in a directory or package
