@@ -20,7 +20,7 @@ def _release_resources(_os, inputs):
 def _modules_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 
-# The names of archives end so. "btfgen modules" has the same list.
+# The ends of the names of archives. "btfgen modules" has the same list.
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".deb", ".rpm")
 
 def is_set(file):
