@@ -294,7 +294,7 @@ def linked_providers(
         skipped: File or None, what was left out and why.
         facts: File or None, link facts.
         chain: what `chain_of` returned, the chain that btf is based on.
-        distilled: File or None, the distilled base that btf is based on instead.
+        distilled: File or None, the distilled base on which btf is based.
         objects: depset of File, the BTF objects that were linked; None if btf was made in another
             way.
         features: list of string, the features with which the objects were converted; None if they
