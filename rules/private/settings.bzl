@@ -1,7 +1,7 @@
 """The flags of conversions, read once: aspects and rules depend on one target that has them all.
 
-One target saves time: for an aspect, Bazel takes longer for each dependency than for everything
-that our implementation does.
+Bazel takes more time for the dependencies of an aspect than for our implementation, so one is
+better than several.
 """
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
