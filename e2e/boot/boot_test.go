@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
@@ -61,13 +61,13 @@ func TestBoot(t *testing.T) {
 
 // checkEnds checks that the booted kernel is the one on whose BTF our BTF is based, and that the
 // guest finished.
-func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
+func (k kernel) checkEnds(t *testing.T, lines []wire.Line) {
 	first, last := lines[0].Start, lines[len(lines)-1].End
 	if first == nil || last == nil {
 		t.Fatal("the report lacks its first or its last line")
 	}
 	t.Logf("Linux %s", first.Release)
-	if want := report.Digest(harness.ReadFile(t, k.vmlinuxBTF())); first.BTF != want {
+	if want := wire.Digest(harness.ReadFile(t, k.vmlinuxBTF())); first.BTF != want {
 		t.Errorf("/sys/kernel/btf/vmlinux is not the .BTF that we took from vmlinux")
 	}
 	for _, line := range machine.Complaints(last.Log) {
@@ -76,11 +76,11 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 }
 
 // checkModule checks that the kernel loaded a module, and that it has our BTF of this module.
-func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
+func (k kernel) checkModule(t *testing.T, dir string, m *wire.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)
 	}
-	switch want := report.Digest(harness.ReadFile(t, k.btfOf(dir, m.Name))); m.BTF {
+	switch want := wire.Digest(harness.ReadFile(t, k.btfOf(dir, m.Name))); m.BTF {
 	case want:
 	case "":
 		t.Errorf("/sys/kernel/btf/%s is missing", m.Name)
@@ -95,7 +95,7 @@ func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	}
 }
 
-func checkProgram(t *testing.T, c *report.Check) {
+func checkProgram(t *testing.T, c *wire.Check) {
 	t.Log(strings.Join(c.Values, " "))
 	if c.Error != "" {
 		t.Error(c.Error)
@@ -106,7 +106,7 @@ func checkProgram(t *testing.T, c *report.Check) {
 }
 
 // checkAll checks that the guest reported a result for everything in its plan.
-func (k kernel) checkAll(t *testing.T, lines []report.Line, controls map[string]control) {
+func (k kernel) checkAll(t *testing.T, lines []wire.Line, controls map[string]control) {
 	var modules, refused, run []string
 	for _, l := range lines {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
 )
@@ -61,7 +61,7 @@ func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 }
 
 // check checks that the kernel refused the module, and that it did so for the expected reason.
-func (c control) check(t *testing.T, m *report.Module) {
+func (c control) check(t *testing.T, m *wire.Module) {
 	t.Logf("%s; the kernel's log:\n%s", m.Error, strings.Join(m.Log, "\n"))
 	if m.Error != c.wantError {
 		t.Errorf("loading the module returned %q, want %q", m.Error, c.wantError)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
@@ -34,7 +34,7 @@ func (k kernel) compilePrograms(t *testing.T, dir, image string) {
 
 // boot runs the kernel in QEMU, with the directory image as the root file system, and returns what
 // the guest reported.
-func (k kernel) boot(t *testing.T, dir, image string) []report.Line {
+func (k kernel) boot(t *testing.T, dir, image string) []wire.Line {
 	t.Helper()
 	m := machine.X86(os.Getenv("BOOT_QEMU"))
 	m.Kernel = filepath.Join(k.dir, "vmlinuz")

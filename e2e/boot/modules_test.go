@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
@@ -99,21 +99,21 @@ func (k kernel) embed(t *testing.T, base, btf, out, from string) {
 func (k kernel) writePlan(t *testing.T, image string, controls map[string]control,
 	wrong *verdict.Cases) {
 	t.Helper()
-	plan := report.Plan{
+	plan := wire.Plan{
 		Report:   machine.X86("").Report,
 		Checks:   slices.Sorted(maps.Keys(programs)),
 		Programs: programsDir,
 	}
 	for _, name := range k.names() {
 		if c, ok := controls[name]; ok {
-			plan.Modules = append(plan.Modules, report.Load{Name: name, File: c.file})
+			plan.Modules = append(plan.Modules, wire.Load{Name: name, File: c.file})
 		}
 		plan.Modules = append(plan.Modules, wrong.Of(name)...)
-		plan.Modules = append(plan.Modules, report.Load{Name: name, File: k.moduleIn(name)})
+		plan.Modules = append(plan.Modules, wire.Load{Name: name, File: k.moduleIn(name)})
 	}
 	b, err := json.Marshal(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
+	harness.WriteFile(t, filepath.Join(image, wire.PlanFile), string(b))
 }

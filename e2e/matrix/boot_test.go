@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
@@ -58,13 +58,13 @@ func (k kernel) checkBoot(t *testing.T) {
 	m := k.machine(t)
 	dir := t.TempDir()
 	image := filepath.Join(dir, "image")
-	plan := report.Plan{Report: m.Report, Programs: "/bpf"}
+	plan := wire.Plan{Report: m.Report, Programs: "/bpf"}
 	wrong := k.wrongModules(t, image)
 	for _, name := range k.modules {
 		plan.Modules = append(plan.Modules, wrong.Of(kernelName(name))...)
 		file := filepath.Join("/modules", name+".ko")
 		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
-		plan.Modules = append(plan.Modules, report.Load{Name: kernelName(name), File: file})
+		plan.Modules = append(plan.Modules, wire.Load{Name: kernelName(name), File: file})
 	}
 	for _, p := range k.programs(t) {
 		k.compile(t, p, dir, filepath.Join(image, plan.Programs))
@@ -74,7 +74,7 @@ func (k kernel) checkBoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
+	harness.WriteFile(t, filepath.Join(image, wire.PlanFile), string(b))
 	lines := m.Boot(t, dir, image)
 	t.Run("verify", func(t *testing.T) { wrong.Check(t, lines) })
 	lines = slices.DeleteFunc(lines, verdict.Is)
@@ -141,13 +141,13 @@ func (k kernel) compile(t *testing.T, p program, dir, out string) {
 		"-o", filepath.Join(out, p.name+".bpf.o"), "-c", filepath.Join("bpf", p.name+".bpf.c"))
 }
 
-func (k kernel) checkLine(t *testing.T, line report.Line) {
+func (k kernel) checkLine(t *testing.T, line wire.Line) {
 	var log []string
 	switch {
 	case line.Start != nil:
 		t.Logf("Linux %s", line.Start.Release)
 		result.release = line.Start.Release
-		if line.Start.BTF != report.Digest(harness.Section(t, k.vmlinux(), ".BTF")) {
+		if line.Start.BTF != wire.Digest(harness.Section(t, k.vmlinux(), ".BTF")) {
 			t.Error("/sys/kernel/btf/vmlinux is not the .BTF of vmlinux")
 		}
 	case line.Module != nil:
@@ -171,7 +171,7 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 
 // checkModule checks that the module was loaded, and that the kernel shows the module's BTF. If
 // this BTF is based on a distilled base, the kernel must show it as relocated to the kernel's BTF.
-func (k kernel) checkModule(t *testing.T, m *report.Module) {
+func (k kernel) checkModule(t *testing.T, m *wire.Module) {
 	if m.Error != "" {
 		t.Errorf("%s: %s; the kernel's log:\n%s", m.Name, m.Error, strings.Join(m.Log, "\n"))
 		return
@@ -185,7 +185,7 @@ func (k kernel) checkModule(t *testing.T, m *report.Module) {
 			relocated, path)
 		want = harness.ReadFile(t, relocated)
 	}
-	if m.BTF != report.Digest(want) {
+	if m.BTF != wire.Digest(want) {
 		t.Errorf("/sys/kernel/btf/%s differs from the module's BTF", m.Name)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// declare returns o without definitions that its functions don't need if the base is b, the BTF of
-// a module on a distilled base. A distilled base has only the names and sizes of types, so
-// definitions can't be compared with it by content.
+// declare returns o without the definitions that its functions don't need. b, on which o will be
+// based, is the BTF of a module on a distilled base. A distilled base has only the names and sizes
+// of types, so definitions can't be compared with it by content.
 //   - If b or its base has one definition of the tag, and it has the same size, that one is meant.
 //     A tag is looked up in the same way when the module is loaded.
 //   - If they have none, a forward declaration is enough, unless another type embeds the type, or

@@ -11,7 +11,7 @@
 //	u64 hits;                             u64 hits __attribute__((weak));
 //
 // Each CU is a unit (package object): a list of shapes, which are types that refer to tags only by
-// name. Each stage of [Object] is a package that reads the results of the earlier stages:
+// name. Each stage of [WithUnits] is a package that reads the results of the earlier stages:
 //
 //  1. survey.New makes lists of the shapes and the units.
 //  2. symbols.New and Select look up names among the module's symbols, and drop units that aren't

@@ -91,9 +91,9 @@ func One(o *object.Object, opt Options) (*Result, error) {
 	return linked.Result, nil
 }
 
-// Object is Link for a single object. Its result also says which unit holds which type, which takes
-// more memory.
-func Object(o *object.Object, opt Options) (*Linked, error) {
+// WithUnits is like One, but its result also says which unit holds which type, which takes more
+// memory.
+func WithUnits(o *object.Object, opt Options) (*Linked, error) {
 	opt.setDefaults()
 	r, u, err := opt.resolve(o)
 	if err != nil {

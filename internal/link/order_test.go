@@ -32,18 +32,18 @@ func TestBaseOfOtherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = link.Object(other, link.Options{Base: on})
+	_, err = link.WithUnits(other, link.Options{Base: on})
 	const machines = "the base is for EM_X86_64, but the split BTF is for EM_AARCH64; use the BTF"
 	if err == nil || !strings.Contains(err.Error(), machines) {
 		t.Error(err)
 	}
 	raw := &object.Object{Graph: types.New(), Target: object.Target{Order: binary.BigEndian}}
-	_, err = link.Object(raw, link.Options{Base: on,
+	_, err = link.WithUnits(raw, link.Options{Base: on,
 		Facts: &facts.Facts{Machine: 183, AddrSize: 8, BigEndian: true}})
 	if err == nil || !strings.Contains(err.Error(), machines) {
 		t.Error(err)
 	}
-	_, err = link.Object(&object.Object{Graph: types.New()}, link.Options{Base: on})
+	_, err = link.WithUnits(&object.Object{Graph: types.New()}, link.Options{Base: on})
 	const want = "the base is BigEndian, but the split BTF is Little"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)

@@ -108,8 +108,8 @@ func (u *unsized) isHeld(id types.ID) bool {
 	return false
 }
 
-// fit notes the members with the type id, of this size, that don't fit into their structs. The type
-// is that of a tag, or made from it.
+// fit notes the members that have the type id, whose size is given, and don't fit into their
+// structs. The type is a definition of the tag, or a typedef, qualified type or array of it.
 func (u *unsized) fit(id types.ID, tag int32, size uint64) {
 	last := types.ID(0)
 	for user := range u.Users.Of(id) {
@@ -150,10 +150,10 @@ func place(n *types.Node, e *types.Elem) (at, bits uint64) {
 	return e.Val & (1<<32 - 1), 0
 }
 
-// findUnsound reports whether the kernel would refuse what a survey's units have, and what has no
-// size. Only a link with facts asks: other results may be linked again, with units that define what
-// these units declare. BTF that was linked before stays as it is, unless other units are linked
-// with it.
+// findUnsound finds what the kernel would refuse in a survey's units: types without a size, which u
+// has, and FLOATs that aren't aligned. It finds nothing if the link has no facts: such a result may
+// be linked again, with units that define what these units declare. BTF that was linked before
+// stays as it is, unless other units are linked with it.
 func findUnsound(o *object.Object, s *survey.Survey, opt *Options) (u *unsized, found bool) {
 	fresh := func(u object.Unit) bool { return !u.FromBTF }
 	if opt.Facts == nil || !slices.ContainsFunc(s.Units, fresh) {

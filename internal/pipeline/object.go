@@ -1,6 +1,6 @@
 // Package pipeline makes BTF from files, for all commands: it makes BTF objects from debugging
 // information (Object, Objects), facts from symbols (Facts), and the BTF of a linked file from both
-// (Linked).
+// (Linked). What only some commands make in addition is a Pass.
 package pipeline
 
 import (

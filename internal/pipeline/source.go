@@ -49,7 +49,7 @@ func read(path string, how *How) (*Source, error) {
 		wg.Go(func() {
 			s.Facts, failed = how.facts(f)
 			if options.Shared == nil { // else f is small
-				f.Release() // the symbols, which nothing needs any more
+				f.DropPages() // the symbols, which nothing needs any more
 			}
 		})
 	}

@@ -21,6 +21,9 @@ load(":sources.bzl", "elves_of", "source_mistake")
 
 visibility("//rules/...")
 
+# Rule: paths of object files: how they get onto command lines. laid_out in layout.bzl gives each
+# file a path that decides its group, groups_of in grain.bzl makes the groups, and btf_gen in
+# convert_actions.bzl passes their files.
 def convert_all(ctx, elves, prefix, conversion):
     """Declares the BtfGen actions of ELF files.
 

@@ -36,6 +36,6 @@ def _host_tools_impl(ctx):
 # chosen for, so these are the tools for that platform.
 host_tools = rule(
     implementation = _host_tools_impl,
-    doc = "The tools, if there are any, as a toolchain of another type.",
+    doc = "The tools of the toolchain, for a toolchain of another type. There may be none.",
     toolchains = [config_common.toolchain_type(TOOLCHAIN_TYPE, mandatory = False)],
 )

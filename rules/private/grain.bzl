@@ -28,7 +28,7 @@ used, which is `16` unless it is set.""",
     ),
 }
 
-# Rule: grain: the default. The flag in rules/settings/BUILD.bazel sets it.
+# Rule: grain: the default. 16, which is set in rules/settings/BUILD.bazel.
 def grain_of(attr):
     """The grain of a target, or of an applied aspect.
 

@@ -68,7 +68,7 @@ def btf_link(
         skipped: File to write, what was left out and why.
         facts: File or None, link facts.
         bases: depset of File, the chain of BTF that out is based on, deepest first.
-        distilled: File to write or None, a distilled base, on which out is then based instead.
+        distilled: File to write or None, a distilled base. If set, out is based on it.
         variables: which variables to encode: a value of `btfdedup link --variables`; empty if the
             features of the objects decide.
         strict: bool, whether it is an error if the linked file contains nothing from an object.

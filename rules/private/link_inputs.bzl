@@ -162,7 +162,7 @@ def _converted_srcs(ctx):
 
 # Rule: cc_btf: common object files are linked once.
 def _roots_of(parts):
-    """The BTF objects of parts of graphs: one for all parts that have the same ELF files."""
+    """The BTF objects of parts of graphs: of those made from the same ELF files, only one."""
     by_files = {}
     for part in sorted(parts.to_list(), key = lambda part: part.root.path):
         by_files.setdefault(part.files, part.root)
@@ -294,7 +294,7 @@ def linked_providers(
         skipped: File or None, what was left out and why.
         facts: File or None, link facts.
         chain: what `chain_of` returned, the chain that btf is based on.
-        distilled: File or None, the distilled base that btf is based on instead.
+        distilled: File or None, the distilled base on which btf is based.
         objects: depset of File, the BTF objects that were linked; None if btf was made in another
             way.
         features: list of string, the features with which the objects were converted; None if they

@@ -20,7 +20,7 @@ def _release_resources(_os, inputs):
 def _modules_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 
-# The names of archives end so. "btfgen modules" has the same list.
+# The ends of the names of archives. "btfgen modules" has the same list.
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".deb", ".rpm")
 
 def is_set(file):
@@ -63,7 +63,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         )
     add_conversion(args, modules, conversion)
 
-    # To make extra BTF, the action needs types; and sites refer to functions. An index has neither.
+    # Extra BTF needs types of the base, and sites need functions of the base. An index has neither.
     bases = chain.bases if outputs.extras or outputs.inlines else chain.indices
     args.add_all(bases, before_each = "--base")
     more = debug_inputs(modules, conversion.beside)

@@ -93,7 +93,7 @@ def btf_min_archive(ctx, needs, btfs, out, hooks):
         needs: depset of File, the needs for which btfs were made.
         btfs: dict from the name of a kernel to its minimal BTF (File); or from "" to a directory.
         out: File to write: NAME.tar, or NAME.tar.gz etc., which is compressed.
-        hooks: bool, the value with which btfs were made.
+        hooks: bool, the value of the attribute hooks with which btfs were made.
     """
     args = ctx.actions.args()
     args.add("-o", out)

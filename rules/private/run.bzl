@@ -29,7 +29,7 @@ def tools(ctx, exec_group = None):
     return toolchains[TOOLCHAIN_TYPE].btf
 
 def tool_mistake(ctx, name, exec_group = None):
-    """What is wrong if the toolchain lacks a tool that it need not have: string, or None."""
+    """What is wrong if the toolchain lacks this tool, which is optional: string, or None."""
     if getattr(tools(ctx, exec_group), name):
         return None
     return "the toolchain has no {0}: set the attribute {0} of its btf_toolchain".format(name)

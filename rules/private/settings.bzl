@@ -1,6 +1,7 @@
 """The flags of conversions, read once: aspects and rules depend on one target that has them all.
 
-Bazel spends more time on the dependencies of an aspect than our implementation runs.
+Bazel takes more time for the dependencies of an aspect than for our implementation, so one is
+better than several.
 """
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")

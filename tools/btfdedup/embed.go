@@ -197,7 +197,7 @@ func (r *embedRun) embed(env *cli.Env, j *job, write func(...cli.Artifact) error
 		return err
 	}
 	if r.object {
-		data, err := embed.Object(f, types)
+		data, err := embed.ObjectFile(f, types)
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		return cli.Usagef("the feature %v needs --distilled-base=FILE, a file to write the base to",
 			features.DistilledBase)
 	}
-	defer c.Split.Close()
+	defer c.SplitDWARF.Close()
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	bases, err := base.Open(env.Bases)

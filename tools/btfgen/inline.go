@@ -50,7 +50,7 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 		return err
 	}
 	pipeline.RelaxHeap([]string{path})
-	defer c.Split.Close()
+	defer c.SplitDWARF.Close()
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	how := pipeline.How{Files: c.Search(env), Convert: c.Options(env), Watch: run, Alone: true}

@@ -49,7 +49,7 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	}
 	options := r.Options(env)
 	pipeline.RelaxHeap(paths)
-	defer r.Split.Close()
+	defer r.SplitDWARF.Close()
 	run := report.Start(env, paths)
 	defer run.Close()
 	o, err := pipeline.Objects(r.Search(env), paths, r.Input, options, run, env.Error)

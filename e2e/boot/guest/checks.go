@@ -6,7 +6,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 )
 
 // A check loads the BPF programs in NAME.bpf.o, makes them run, and compares their global variables
@@ -22,9 +22,9 @@ type value struct {
 	value    int32
 }
 
-func (c check) run(dir string) report.Check {
+func (c check) run(dir string) wire.Check {
 	values, err := c.try(dir)
-	done := report.Check{Name: c.name, Values: values}
+	done := wire.Check{Name: c.name, Values: values}
 	if err != nil {
 		done.Error = fmt.Sprintf("%+v", err) // with the verifier's complete log
 	}

@@ -7,12 +7,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 )
 
 // runCommand runs a command. It returns an error if the machine can't be prepared for the command.
 // If the command itself fails, the error is in done.Error.
-func runCommand(c report.Command, release string) (done report.Ran, err error) {
+func runCommand(c wire.Command, release string) (done wire.Ran, err error) {
 	if c.HideBTF {
 		if err := hideBTF(); err != nil {
 			return done, fmt.Errorf("hiding /sys/kernel/btf: %w", err)
@@ -42,14 +42,14 @@ func runCommand(c report.Command, release string) (done report.Ran, err error) {
 }
 
 // hideBTF mounts an empty directory over /sys/kernel/btf. The hidden files can still be read in the
-// directory report.HiddenBTF.
+// directory wire.HiddenBTF.
 func hideBTF() error {
 	const shown = "/sys/kernel/btf"
-	if _, err := os.Stat(report.HiddenBTF); err != nil {
-		if err := os.Mkdir(report.HiddenBTF, 0o755); err != nil {
+	if _, err := os.Stat(wire.HiddenBTF); err != nil {
+		if err := os.Mkdir(wire.HiddenBTF, 0o755); err != nil {
 			return err
 		}
-		if err := unix.Mount(shown, report.HiddenBTF, "", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount(shown, wire.HiddenBTF, "", unix.MS_BIND, ""); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 )
 
 func main() {
@@ -39,7 +39,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	say := func(l report.Line) { fmt.Fprintln(out, l.Encode()) }
+	say := func(l wire.Line) { fmt.Fprintln(out, l.Encode()) }
 	log, err := openLog()
 	if err != nil {
 		return err
@@ -48,12 +48,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	say(report.Line{Start: &start})
+	say(wire.Line{Start: &start})
 	booted := log.news()
 	for _, l := range plan.Modules {
 		m := loadModule(l)
 		m.Log = log.news()
-		say(report.Line{Module: &m})
+		say(wire.Line{Module: &m})
 	}
 	for _, c := range checks {
 		if !slices.Contains(plan.Checks, c.name) {
@@ -61,7 +61,7 @@ func run() error {
 		}
 		done := c.run(plan.Programs)
 		done.Log = log.news()
-		say(report.Line{Check: &done})
+		say(wire.Line{Check: &done})
 	}
 	for _, c := range plan.Commands {
 		done, err := runCommand(c, start.Release)
@@ -69,9 +69,9 @@ func run() error {
 			return err
 		}
 		done.Log = log.news()
-		say(report.Line{Ran: &done})
+		say(wire.Line{Ran: &done})
 	}
-	say(report.Line{End: &report.End{Log: booted}})
+	say(wire.Line{End: &wire.End{Log: booted}})
 	return out.Close()
 }
 
@@ -89,20 +89,20 @@ func mountAll() error {
 	return nil
 }
 
-func readPlan() (report.Plan, error) {
-	var plan report.Plan
-	b, err := os.ReadFile(report.PlanFile)
+func readPlan() (wire.Plan, error) {
+	var plan wire.Plan
+	b, err := os.ReadFile(wire.PlanFile)
 	if err != nil {
 		return plan, err
 	}
 	return plan, json.Unmarshal(b, &plan)
 }
 
-func start() (report.Start, error) {
+func start() (wire.Start, error) {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
-		return report.Start{}, err
+		return wire.Start{}, err
 	}
 	btf, err := digest("vmlinux")
-	return report.Start{Release: unix.ByteSliceToString(name.Release[:]), BTF: btf}, err
+	return wire.Start{Release: unix.ByteSliceToString(name.Release[:]), BTF: btf}, err
 }

@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 )
 
-func loadModule(l report.Load) report.Module {
-	m := report.Module{Load: l}
+func loadModule(l wire.Load) wire.Module {
+	m := wire.Module{Load: l}
 	f, err := os.Open(l.File)
 	if err == nil {
 		err = unix.FinitModule(int(f.Fd()), "", 0)
@@ -47,5 +47,5 @@ func digest(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return report.Digest(b), nil
+	return wire.Digest(b), nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 )
 
 var checks = []check{
@@ -33,7 +33,7 @@ var checks = []check{
 	}},
 	{"read", traceRead, []value{
 		{"reads", 1},
-		{"length", int32(len(report.PlanFile) - 1)}, // without "/"
+		{"length", int32(len(wire.PlanFile) - 1)}, // without "/"
 	}},
 	{"task", traceRead, []value{{"found", int32(os.Getpid())}}},
 	{"matrix", traceModule, []value{{"by", 7}, {"before", 0}, {"scaled", 42}}},
@@ -52,7 +52,7 @@ func traceSockets(p *ebpf.Collection) error {
 // traceRead attaches the programs to functions of the kernel, and reads from a file once.
 func traceRead(p *ebpf.Collection) error {
 	return whileAttached(p, func() error {
-		f, err := os.Open(report.PlanFile)
+		f, err := os.Open(wire.PlanFile)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
@@ -53,14 +53,14 @@ func (k kernel) check(t *testing.T) {
 		t.Fatal("the report has no first line")
 	}
 	t.Logf("Linux %s", start.Release)
-	if start.BTF != report.Digest(k.vmlinuxBTF) {
+	if start.BTF != wire.Digest(k.vmlinuxBTF) {
 		t.Error("/sys/kernel/btf/vmlinux is not the BTF in vmlinuz")
 	}
 	if wrong != nil {
 		t.Run("verify", func(t *testing.T) { wrong.Check(t, lines) })
 		lines = slices.DeleteFunc(lines, verdict.Is)
 	}
-	var outputs []report.Ran
+	var outputs []wire.Ran
 	for _, l := range lines {
 		switch {
 		case l.Module != nil && l.Module.Error != "":
@@ -110,12 +110,12 @@ func (k kernel) wrongModules(t *testing.T, image string) *verdict.Cases {
 // programs.
 func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases, random []sample) {
 	t.Helper()
-	plan := report.Plan{Report: k.machine.Report}
+	plan := wire.Plan{Report: k.machine.Report}
 	for _, name := range k.modules {
 		file := "/modules/" + name + ".ko"
 		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
 		plan.Modules = append(plan.Modules, wrong.Of(kernelName(name))...)
-		plan.Modules = append(plan.Modules, report.Load{Name: kernelName(name), File: file})
+		plan.Modules = append(plan.Modules, wire.Load{Name: kernelName(name), File: file})
 	}
 	for name, object := range k.compiled {
 		harness.WriteFile(t, filepath.Join(image, name+".bpf.o"), string(object))
@@ -128,7 +128,7 @@ func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases, rand
 					argv = append(argv, r.btf)
 				}
 				plan.Commands = append(plan.Commands,
-					report.Command{Argv: argv, HideBTF: r.hidden, Vmlinux: r.vmlinux})
+					wire.Command{Argv: argv, HideBTF: r.hidden, Vmlinux: r.vmlinux})
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases, rand
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
+	harness.WriteFile(t, filepath.Join(image, wire.PlanFile), string(b))
 }
 
 // kernelName returns the name that a module has in the kernel.
@@ -150,7 +150,7 @@ func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") 
 type results map[string]string
 
 // collect adds the results in a loader's output to the map to.
-func (k kernel) collect(t *testing.T, to results, loader, object string, ran report.Ran) {
+func (k kernel) collect(t *testing.T, to results, loader, object string, ran wire.Ran) {
 	t.Helper()
 	if ran.Error != "" {
 		t.Fatalf("the loader %s of %s: %s\n%s", loader, object, ran.Error, ran.Output)

@@ -3,7 +3,7 @@ package boot
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 )
 
 // A run is one way of giving BTF to the libraries. In a run, both libraries load the programs.
@@ -30,7 +30,7 @@ const (
 const (
 	minimalBTF = "/minimal.btf" // what "btfcore min --flat" writes
 	controlBTF = "/control.btf" // minimalBTF without the member pid of task_struct
-	wholeBTF   = report.HiddenBTF + "/vmlinux"
+	wholeBTF   = wire.HiddenBTF + "/vmlinux"
 )
 
 // unreachable has the expected results, like run.want, of programs that need ids in the kernel's

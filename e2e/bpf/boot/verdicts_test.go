@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
@@ -72,15 +72,15 @@ func (k kernel) newSamples(t *testing.T) []sample {
 
 // command puts the object file into the guest's file system, and returns the command that loads its
 // programs with libbpf.
-func (s sample) command(t *testing.T, image string) report.Command {
+func (s sample) command(t *testing.T, image string) wire.Command {
 	t.Helper()
 	file := fmt.Sprintf("/random%d.bpf.o", s.seed)
 	harness.WriteFile(t, filepath.Join(image, file), string(s.object))
-	return report.Command{Argv: []string{"/load-libbpf", file}}
+	return wire.Command{Argv: []string{"/load-libbpf", file}}
 }
 
 // compareVerdicts compares our verdicts with what the kernel did.
-func compareVerdicts(t *testing.T, list []sample, outputs []report.Ran) {
+func compareVerdicts(t *testing.T, list []sample, outputs []wire.Ran) {
 	t.Helper()
 	if len(outputs) != len(list) {
 		t.Fatal("the guest didn't run all commands")
@@ -97,7 +97,7 @@ func compareVerdicts(t *testing.T, list []sample, outputs []report.Ran) {
 	}
 }
 
-func (s sample) compare(t *testing.T, ran report.Ran, counts map[string]int) {
+func (s sample) compare(t *testing.T, ran wire.Ran, counts map[string]int) {
 	t.Helper()
 	said := map[string]string{}
 	for line := range strings.Lines(ran.Output) {

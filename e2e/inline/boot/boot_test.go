@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/inline"
 	"github.com/rules-btf/rules_btf/e2e/inline/boot/protocol"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
@@ -61,9 +61,9 @@ func TestBoot(t *testing.T) {
 		events(t, base, types, sites, module))
 	m := machine.X86(os.Getenv("SITES_QEMU"))
 	m.Kernel = os.Getenv("SITES_KERNEL")
-	write(report.PlanFile, report.Plan{Report: m.Report,
-		Modules: []report.Load{{Name: "sites", File: "/sites.ko"}},
-		Commands: []report.Command{{Argv: []string{"/probe"}},
+	write(wire.PlanFile, wire.Plan{Report: m.Report,
+		Modules: []wire.Load{{Name: "sites", File: "/sites.ko"}},
+		Commands: []wire.Command{{Argv: []string{"/probe"}},
 			{Argv: []string{"/probe", "events", fmt.Sprint(traced)}}}})
 	lines := m.Boot(t, dir, image)
 	checks := []func(*testing.T, []*inline.Site, string){check, checkTrace}

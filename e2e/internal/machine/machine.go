@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
@@ -46,7 +46,7 @@ func Arm64(qemu string) Machine {
 
 // Boot adds the program guest to the directory image, boots the kernel with that directory as the
 // root file system, and returns the guest's report. Other files are written to dir.
-func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
+func (m Machine) Boot(tb testing.TB, dir, image string) []wire.Line {
 	tb.Helper()
 	harness.Need(tb, "cpio")
 	harness.Command{
@@ -109,11 +109,11 @@ func soFar(file string) []byte {
 	return text
 }
 
-func decode(tb testing.TB, text, console []byte) []report.Line {
+func decode(tb testing.TB, text, console []byte) []wire.Line {
 	tb.Helper()
-	var lines []report.Line
+	var lines []wire.Line
 	for line := range bytes.Lines(text) {
-		var l report.Line
+		var l wire.Line
 		if err := json.Unmarshal(line, &l); err != nil {
 			tb.Errorf("the guest reports %q: %v", line, err)
 			continue

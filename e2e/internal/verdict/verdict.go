@@ -18,7 +18,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
@@ -39,8 +39,8 @@ type Cases struct {
 	kernel string // the file that verify reads
 	types  *btf.Blob
 	image  string
-	loads  map[string][]report.Load // by the module's name
-	way    map[string]string        // by the base name of the file
+	loads  map[string][]wire.Load // by the module's name
+	way    map[string]string      // by the base name of the file
 }
 
 // Make makes n wrong modules from modules of a kernel, below the directory image, the guest's root.
@@ -59,7 +59,7 @@ func Make(t testing.TB, kernel string, types []byte, modules []Module, n int, im
 			suitable = append(suitable, m)
 		}
 	}
-	c := &Cases{kernel: kernel, types: blob, image: image, loads: map[string][]report.Load{},
+	c := &Cases{kernel: kernel, types: blob, image: image, loads: map[string][]wire.Load{},
 		way: map[string]string{}}
 	seed := bpftest.Number(t, "VERDICT_SEED", 1)
 	n = bpftest.Number(t, "VERDICT_MODULES", n)
@@ -87,7 +87,7 @@ func (c *Cases) add(t testing.TB, i int, rnd *rand.Rand, modules []Module) {
 		m.close()
 		c.way[path.Base(file)] = w.name
 		c.loads[from.Name] = append(c.loads[from.Name],
-			report.Load{Name: from.Name, File: file, Remove: true})
+			wire.Load{Name: from.Name, File: file, Remove: true})
 		return
 	}
 	t.Logf("%d: %q suits none of the modules", i, w.name)
@@ -95,7 +95,7 @@ func (c *Cases) add(t testing.TB, i int, rnd *rand.Rand, modules []Module) {
 
 // Of returns what the guest loads before a module: the wrong modules that were made from it. The
 // receiver may be nil.
-func (c *Cases) Of(name string) []report.Load {
+func (c *Cases) Of(name string) []wire.Load {
 	if c == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (c *Cases) Of(name string) []report.Load {
 }
 
 // Is reports whether a line is about a module that Make made.
-func Is(l report.Line) bool { return l.Module != nil && l.Module.Remove }
+func Is(l wire.Line) bool { return l.Module != nil && l.Module.Remove }
 
 // The results that a kernel and verify have in common.
 const (
@@ -113,7 +113,7 @@ const (
 )
 
 // kernelSays returns what the kernel did with a module.
-func kernelSays(m *report.Module) string {
+func kernelSays(m *wire.Module) string {
 	switch {
 	case m.Error != "":
 		return refused
@@ -145,7 +145,7 @@ func (v verdict) says() string {
 }
 
 // Check compares the kernel's verdicts, which the guest reported, with those of verify.
-func (c *Cases) Check(t *testing.T, lines []report.Line) {
+func (c *Cases) Check(t *testing.T, lines []wire.Line) {
 	says := c.verify(t)
 	count := map[string]int{}            // by what the kernel did
 	table := map[string]map[string]int{} // the same, by way
@@ -212,10 +212,10 @@ func (c *Cases) verify(t *testing.T) map[string]verdict {
 
 // checkShown checks that the kernel shows the module's BTF, after relocation if its base is
 // distilled. Kernels before 6.11 ignore distilled bases.
-func (c *Cases) checkShown(t *testing.T, m *report.Module) {
+func (c *Cases) checkShown(t *testing.T, m *wire.Module) {
 	file := filepath.Join(c.image, m.File)
 	want := harness.Section(t, file, btf.SectionTypes)
-	if m.BTF == report.Digest(want) {
+	if m.BTF == wire.Digest(want) {
 		return
 	}
 	if distilled := harness.Section(t, file, btf.SectionBase); distilled != nil {
@@ -225,7 +225,7 @@ func (c *Cases) checkShown(t *testing.T, m *report.Module) {
 			want = harness.Get(btf.Encode(moved, types.Header.Form()))
 		})
 	}
-	if m.BTF != report.Digest(want) {
+	if m.BTF != wire.Digest(want) {
 		t.Errorf("%s: /sys/kernel/btf/%s is not the module's BTF", path.Base(m.File), m.Name)
 	}
 }

@@ -1,5 +1,6 @@
 // Package batch has what the verbs share that work on the files of a whole kernel: it finds modules
-// in directories and archives, and reports what is done.
+// in directories and archives, and reports what is done. What they do with each file is in the
+// verbs' own files.
 package batch
 
 import (

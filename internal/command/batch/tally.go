@@ -121,8 +121,8 @@ func WarnOfBases(env *cli.Env, doubts []string, modules int) {
 	}
 }
 
-// printErrors prints the errors of modules, except the last one, which it returns. An error about a
-// full disk is the last one; other errors about the full disk are left out.
+// printErrors prints the errors of modules, except the last one, which it returns. If the disk is
+// full, it returns the first error that says so, and doesn't print the others that do.
 func (t *Tally) printErrors(errs []error) error {
 	var full error
 	errs = slices.DeleteFunc(errs, func(err error) bool {

@@ -24,6 +24,8 @@ import (
 )
 
 // NewProgram makes a program's root command. The parameter summary is one or two sentences.
+// Rule: verbs: how to add one. Write a file with its command, as the others in tools/btfdedup, list
+// the command in main.go and the file in BUILD.bazel, and add it to docs/command-line.md.
 func NewProgram(name, summary string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{Use: name, Short: strings.ReplaceAll(summary, "\n", " "), Long: summary + `
 

@@ -13,9 +13,9 @@ import (
 
 // Flags are the flags of the verbs that convert debugging information.
 type Flags struct {
-	Files debugfile.Search
-	Split splitdwarf.Finder // finds the units of split DWARF
-	Input pipeline.Input
+	Files      debugfile.Search
+	SplitDWARF splitdwarf.Finder // finds the units of split DWARF
+	Input      pipeline.Input
 
 	excluded map[uint64]bool
 	prefix   string
@@ -32,7 +32,7 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 // DefineDWARF defines the flags of a verb that reads only DWARF.
 func (f *Flags) DefineDWARF(flags *cli.FlagSet) {
 	FilesVar(flags, &f.Files)
-	f.Split.Files = &f.Files
+	f.SplitDWARF.Files = &f.Files
 	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "leave out compilation units in these"+
 		" comma-separated `languages`, such as rust, like pahole's --lang_exclude")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
@@ -84,5 +84,5 @@ func (f *Flags) Search(env *cli.Env) *debugfile.Search {
 // Options returns the options of the conversion.
 func (f *Flags) Options(env *cli.Env) convert.Options {
 	return convert.Options{Features: env.Features, LangExclude: f.excluded, KABIPrefix: f.prefix,
-		Jobs: env.Jobs, Split: &f.Split, Warn: func(line string) { env.Warn("%s", line) }}
+		Jobs: env.Jobs, Split: &f.SplitDWARF, Warn: func(line string) { env.Warn("%s", line) }}
 }

@@ -177,7 +177,7 @@ func (t *Type) TagKind() Kind {
 func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
 
 // IsLocation reports whether the kind describes where inlined functions and their parameters are:
-// LOC_PARAM, LOC_PROTO or LOCSEC. Only types of these kinds refer to types of these kinds.
+// LOC_PARAM, LOC_PROTO or LOCSEC. Types of other kinds don't refer to these.
 func (k Kind) IsLocation() bool { return KindLocParam <= k && k <= KindLocsec }
 
 // MaxVlen is the largest element count that may be written in a record of this kind.

@@ -139,8 +139,8 @@ func (f *File) Close() error {
 // Bytes returns the whole file. The caller must not modify it.
 func (f *File) Bytes() []byte { return f.data }
 
-// Release frees the memory of the mapped content. Later reads load the content again.
-func (f *File) Release() { f.m.release(0, int64(len(f.data))) }
+// DropPages frees the memory of the mapped content. Later reads load the content again.
+func (f *File) DropPages() { f.m.drop(0, int64(len(f.data))) }
 
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.
 func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }

@@ -49,8 +49,8 @@ func (in Input) Open() (*File, error) {
 	return openMapping(in.Label, in.path, m)
 }
 
-// Path returns the path of the file that holds the bytes of the input. The result whole is set if
-// the file holds nothing else, which is also true for members of thin archives.
+// Path returns the path of the file that holds the bytes of the input. The result whole is false if
+// the file is an archive that contains the input. A member of a thin archive is a file itself.
 func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
 
 // IsArchive reports whether the file at path is an archive. The file may be missing.

@@ -136,9 +136,9 @@ func (m *mapping) close() error {
 	return err
 }
 
-// release drops mapped pages from memory: those that lie entirely within the size bytes at offset
+// drop removes mapped pages from memory: those that lie entirely within the size bytes at offset
 // off in m.data. Later reads load these pages from the file again.
-func (m *mapping) release(off, size int64) {
+func (m *mapping) drop(off, size int64) {
 	if m == nil || m.pages == nil {
 		return
 	}

@@ -75,7 +75,7 @@ func (s *Section) Contains(addr uint64) bool { return addr-s.Addr < s.Size && s.
 // need not be resident meanwhile. It is useful for large sections that are read through Data.
 func (s *Section) Release() {
 	if s.Plain() {
-		s.f.m.release(int64(s.Offset), int64(len(s.raw)))
+		s.f.m.drop(int64(s.Offset), int64(len(s.raw)))
 	}
 }
 

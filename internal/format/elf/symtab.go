@@ -179,8 +179,9 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 const maxName = 1 << 16
 
 // Names of symbols may share bytes: several symbols may have the same name, and a name may be the
-// end of another. If any name has usualName bytes or more, all names together must have at most
-// maxShared times as many bytes as the string table and the symbol table.
+// end of another. So a hostile table can have names that are far longer in total than the file. If
+// a name has usualName bytes or more, the total is limited to maxShared times the size of the
+// string table and the symbol table.
 const (
 	usualName = 512
 	maxShared = 16

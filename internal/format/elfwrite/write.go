@@ -16,7 +16,7 @@ func (e *Edit) Write(w io.Writer) error {
 	in := e.f.Bytes()
 	ehdr := bytes.Clone(in[:e.ehdrSize()])
 	e.setSectionTable(ehdr, &e.sections[0].header, l.shoff, len(e.sections), e.strndx)
-	out := output{w: w, release: e.f.Release}
+	out := output{w: w, drop: e.f.DropPages}
 	out.write(ehdr)
 	for _, i := range l.patched {
 		s := &e.sections[i]
@@ -42,11 +42,11 @@ func (e *Edit) Write(w io.Writer) error {
 
 // output is a writer that counts the bytes written. After an error, it writes nothing more.
 type output struct {
-	w        io.Writer
-	at       uint64
-	err      error
-	release  func() // frees the memory of the input; parts that are read later are loaded again
-	released uint64 // the offset at which release was last called
+	w       io.Writer
+	at      uint64
+	err     error
+	drop    func() // frees the memory of the input; parts that are read later are loaded again
+	dropped uint64 // the offset at which drop was last called
 }
 
 // maxResident limits how many bytes of a large input are in memory at the same time.
@@ -60,9 +60,9 @@ func (o *output) write(b []byte) {
 		_, o.err = o.w.Write(b[:n])
 		o.at += uint64(n)
 		b = b[n:]
-		if o.at-o.released >= maxResident {
-			o.release()
-			o.released = o.at
+		if o.at-o.dropped >= maxResident {
+			o.drop()
+			o.dropped = o.at
 		}
 	}
 }

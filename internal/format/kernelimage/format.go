@@ -188,7 +188,8 @@ func openGzip(r *bytes.Reader, _ int) (io.Reader, error) {
 // openXZ uses a package that supports the filters for machine code, because scripts/xz_wrap.sh runs
 // xz with such a filter (--x86, --powerpc and others). The package that writes our archives and
 // reads lzma doesn't support them, and takes 1.4 times as long.
-// Rule: xz: which reader is used.
+// Rule: xz: which files are accepted. Those with a window of up to 128 MiB and the filters of
+// version 1.0.4 of the format, so not the newer ones for arm64 and RISC-V.
 func openXZ(r *bytes.Reader, _ int) (io.Reader, error) {
 	z, err := xz.NewReader(r, maxWindow)
 	if err != nil {

@@ -115,7 +115,7 @@ func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int)
 	}
 }
 
-// byValue reports whether no pointer or function is on the stack above bottom.
+// byValue reports whether the part of the stack above bottom has no pointer and no prototype.
 func (g *generator) byValue(bottom int) bool {
 	return !slices.ContainsFunc(g.chain[bottom:], func(id uint32) bool {
 		t, _ := g.blob.ByID(id)

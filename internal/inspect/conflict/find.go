@@ -35,7 +35,7 @@ func (in *Inputs) Find(bases []Base) (*Report, error) {
 		}
 		opt.Base = parsed
 	}
-	linked, err := link.Object(o, opt)
+	linked, err := link.WithUnits(o, opt)
 	if err != nil {
 		return nil, err
 	}

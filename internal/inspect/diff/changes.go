@@ -99,7 +99,8 @@ func (w *walker) other(where, text string) {
 	w.put(Change{Kind: Other, Where: where, Before: &State{Text: text}, Breaks: true}, true)
 }
 
-// reordered adds that the elements of the walked types, such as members, are in a different order.
+// reordered adds the change that two types have the same elements, such as members, in a different
+// order.
 func (w *walker) reordered(s spot, elements string) {
 	text := "the order of the " + elements + " differs"
 	w.put(Change{Kind: Reordered, Where: s.where, Before: &State{Text: text}}, true)

@@ -30,7 +30,7 @@ func compile(t *testing.T, src string) *btf.Blob {
 	if err != nil {
 		t.Fatal(err)
 	}
-	linked, err := link.Object(merged, link.Options{Features: merged.Features})
+	linked, err := link.WithUnits(merged, link.Options{Features: merged.Features})
 	if err != nil {
 		t.Fatal(err)
 	}

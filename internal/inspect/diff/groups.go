@@ -16,8 +16,8 @@ type key struct {
 	name uint32 // its number in the graph
 	on   string // for DECL_TAG: the type that it tags
 	// The field more depends on the kind. For DECL_TAG, it is the component. For anonymous structs,
-	// unions and enums, it is the label, so records in a group differ at most in references. For
-	// other kinds, such as pointers, it is the content.
+	// unions and enums, it is the label: what a record has apart from its references. For other
+	// kinds, such as pointers, it is the content.
 	more uint32
 }
 
@@ -104,7 +104,8 @@ func (c *comparison) group(side int, n uint32, own bool) {
 	}
 }
 
-// report counts the contents that both sides have, and explains the others.
+// report counts the types that both sides have with the same content, and returns the differences
+// between the others.
 func (c *comparison) report() ([]Difference, Summary) {
 	for _, g := range c.order {
 		for side := range 2 {
@@ -197,7 +198,8 @@ func (c *comparison) groupDifferences(g *group, out []Difference) []Difference {
 	return out
 }
 
-// complete adds what takes time, and what only differences that are listed need.
+// complete adds to a difference that will be listed what the others don't need: its title and a
+// note.
 func (c *comparison) complete(d *Difference) {
 	n := d.pair[0]
 	if n == noPartner {

@@ -77,7 +77,8 @@ func align(a, b []Cell) []Line {
 		out = append(out, Line{&a[i], &b[j]})
 	}
 	same := func(i, j int) bool { return a[i].Depth == b[j].Depth && a[i].Text == b[j].Text }
-	// gap aligns lines between two pairs: equal lines at its start and end are pairs too.
+	// gap aligns the lines between two pairs: equal lines at the start and at the end of the gap
+	// become pairs too.
 	gap := func(i, endA, j, endB int) {
 		for ; i < endA && j < endB && same(i, j); i, j = i+1, j+1 {
 			pair(i, j)

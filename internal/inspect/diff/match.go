@@ -99,8 +99,8 @@ func matchPlaces(to []int, paired map[int]bool) map[int]bool {
 	return paired
 }
 
-// inOrder finds a longest list of elements of a whose partners in b are in the same order. The
-// result has true for the elements of a in that list.
+// inOrder finds a longest list of elements of a whose partners in b are in the same order. In the
+// result, the elements of that list are true.
 func inOrder(to []int) []bool {
 	var tails []int // by length of a list, minus 1: the last element of the list that ends earliest
 	previous := make([]int, len(to))

@@ -11,7 +11,7 @@ import (
 // Report is the result of a comparison.
 type Report struct {
 	Symbols int `json:"symbols"` // how many symbols of the list have BTF in A or B
-	// Missing are the symbols of the list that have no BTF in either.
+	// Missing are the symbols of the list that have BTF neither in A nor in B.
 	Missing []string `json:"missing"`
 
 	// Differences by what they mean for modules. Differences that follow from others don't count.

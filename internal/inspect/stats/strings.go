@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// user is a set of bits: one bit for each sort of thing that has a name.
+// user says what uses a name; a name that several sorts of things use has several bits.
 type user uint8
 
 const (
@@ -39,7 +39,7 @@ func eachName(b *btf.Blob, yield func(of user, off uint32)) {
 	}
 }
 
-// users returns the sort of thing that a type of kind k is, and the sort of its elements.
+// users returns what uses the name of a type of kind k, and what uses the names of its elements.
 func users(k btf.Kind) (of, elements user) {
 	switch k {
 	case btf.KindStruct, btf.KindUnion:

@@ -156,8 +156,8 @@ func (b *builder) readModules(vmlinux *source) error {
 	return nil
 }
 
-// isVmlinux reports whether a part is verify.VmlinuxModule with the BTF of vmlinux, which the
-// archive has as vmlinux. It adds a note.
+// isVmlinux reports whether a part is the module that only carries the BTF of vmlinux
+// (verify.VmlinuxModule). The archive leaves it out, and isVmlinux adds a note that says so.
 func (b *builder) isVmlinux(p part, vmlinux *source) bool {
 	if p.err != nil || p.name != verify.VmlinuxModule || !bytes.Equal(p.raw, vmlinux.raw) {
 		return false

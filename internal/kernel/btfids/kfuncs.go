@@ -20,7 +20,7 @@ type Kfunc struct {
 // for implicit arguments (find_kfunc_flags). If several sets contain a function, its flags are from
 // the set whose name sorts last, because resolve_btfids visits that set first in its tree. Kfuncs
 // returns an error if Restore must be called first. (Package facts combines flags from all sets.)
-// Rule: .BTF_ids: flags of kfuncs. Source: resolve_btfids find_kfunc_flags.
+// Rule: .BTF_ids: flags of kfuncs, KF_FASTCALL and others. Source: resolve_btfids find_kfunc_flags.
 func (s *Section) Kfuncs() ([]Kfunc, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	newBase, newSplit, err := Split(b)
+	newBase, newSplit, err := Distill(b)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,10 +48,10 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	return distilled, split, nil
 }
 
-// Split distills the base of b. It returns the distilled base, and a version of b that is based on
-// the distilled base.
+// Distill distills the base of b. It returns the distilled base, and a version of b that is based
+// on the distilled base.
 // Rule: distilled base: how it is made. Source: libbpf btf__distill_base.
-func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
+func Distill(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if b.Base == nil {
 		return nil, nil, fmt.Errorf("the BTF is not split, so it has no base to distill")
 	}

@@ -51,7 +51,7 @@ func member(b *btf.Builder, name string, typ, bytes uint32) btf.Member {
 	return btf.Member{NameOff: b.Name(name), Type: typ, Offset: 8 * bytes}
 }
 
-func TestSplit(t *testing.T) {
+func TestDistill(t *testing.T) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	k.Name("a_string_that_only_the_kernel_has")
 	integer := k.Int("int", 4, btf.IntSigned, 0)
@@ -81,7 +81,7 @@ func TestSplit(t *testing.T) {
 	m.Ref(btf.KindTypedef, "mine_t", own)
 	split := m.Finish()
 
-	newBase, newSplit, err := Split(split)
+	newBase, newSplit, err := Distill(split)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestTwins(t *testing.T) {
 	} {
 		m := btf.NewBuilder(binary.LittleEndian, base, nil)
 		m.Ref(btf.KindPtr, "", c.id)
-		newBase, newSplit, err := Split(m.Finish())
+		newBase, newSplit, err := Distill(m.Finish())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestNothingOfTheBase(t *testing.T) {
 	k.Int("int", 4, btf.IntSigned, 0)
 	m := btf.NewBuilder(binary.LittleEndian, k.Finish(), nil)
 	m.Int("own", 8, 0, 0)
-	base, split, err := Split(m.Finish())
+	base, split, err := Distill(m.Finish())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestRefuses(t *testing.T) {
 			return m.Finish()
 		}, "refers to [99]"},
 	} {
-		if _, _, err := Split(c.blob()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := Distill(c.blob()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", err, c.want)
 		}
 	}
@@ -210,7 +210,7 @@ func TestSites(t *testing.T) {
 	one, two := m.LocProto(reg), m.LocProto(m.LocParam(8, btf.LocConst, 7, 0), 0)
 	m.Locsec("inline.text", btf.Site{Func: zero, LocProto: one, Offset: 32},
 		btf.Site{Func: zero, LocProto: one, Offset: 48}, btf.Site{Func: own, LocProto: two, Offset: 16})
-	base, split, err := Split(m.Finish())
+	base, split, err := Distill(m.Finish())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,13 +253,13 @@ func TestSites(t *testing.T) {
 		t.Error("relocation has changed its input")
 	}
 	m.DeclTag("tag", reg, btf.DeclTagWhole)
-	if _, _, err := Split(m.Finish()); err == nil {
+	if _, _, err := Distill(m.Finish()); err == nil {
 		t.Error("a tag on a location is accepted")
 	}
 }
 
-// FuzzSplit distills any blob on any base, and parses the result.
-func FuzzSplit(f *testing.F) {
+// FuzzDistill distills any blob on any base, and parses the result.
+func FuzzDistill(f *testing.F) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	i := k.Int("int", 4, btf.IntSigned, 0)
 	s := k.Composite(btf.KindStruct, "s", 4, false, member(k, "i", i, 0))

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
 
-// ExampleSplit distills the base of a module with a struct that contains a struct page of the
+// ExampleDistill distills the base of a module with a struct that contains a struct page of the
 // kernel. The distilled base has only the name and size of struct page.
-func ExampleSplit() {
+func ExampleDistill() {
 	kernel := btf.NewBuilder(nil, nil, nil)
 	long := kernel.Int("long int", 8, btf.IntSigned, 0)
 	kernel.Composite(btf.KindStruct, "inode", 8, false,
@@ -21,7 +21,7 @@ func ExampleSplit() {
 	module := btf.NewBuilder(nil, kernel.Finish(), nil)
 	module.Composite(btf.KindStruct, "cache", 8, false,
 		btf.Member{NameOff: module.Name("first"), Type: page})
-	base, split, err := distill.Split(module.Finish())
+	base, split, err := distill.Distill(module.Finish())
 	if err != nil {
 		panic(err)
 	}

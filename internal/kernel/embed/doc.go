@@ -1,5 +1,5 @@
 // Package embed puts BTF into ELF files: into existing files such as kernel modules (Into), or into
-// a new object file that is linked into vmlinux (Object).
+// a new object file that is linked into vmlinux (ObjectFile).
 //
 // The kernel finds the BTF of a module by the section names .BTF and .BTF.base
 // (find_module_sections in kernel/module/main.c). The kernel finds its own BTF by the symbols

@@ -28,6 +28,7 @@ import (
 // in the BTF of vmlinux.
 // Rule: embedding: .BTF and .BTF.base in an ELF file. Source: kernel scripts/gen-btf.sh
 // embed_btf_data; pahole btf_encoder__write_elf.
+// Rule: modules without vmlinux, so without a base. Embedding is an error.
 func Into(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, data []byte, err error) {
 	if reserved := loaded(f, btf.SectionTypes); reserved > 0 {
 		if types, err = types.fill(f, reserved, "make an object file from the BTF with btfdedup embed "+
@@ -135,12 +136,12 @@ func loaded(f *elf.File, name string) uint64 {
 	return old.Size
 }
 
-// Object returns a relocatable ELF file for the machine and ABI of f, with the BTF types in a
+// ObjectFile returns a relocatable ELF file for the machine and ABI of f, with the BTF types in a
 // loaded section .BTF. The kernel's scripts/gen-btf.sh makes such an object file with the compiler,
 // objcopy and dd, and links it into vmlinux. The linker script puts __start_BTF and __stop_BTF
 // around .BTF.
 // Rule: embedding: an object file with .BTF. Source: kernel scripts/gen-btf.sh gen_btf_o.
-func Object(f *elf.File, types *Blob) ([]byte, error) {
+func ObjectFile(f *elf.File, types *Blob) ([]byte, error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, err
 	}

@@ -285,7 +285,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 	}
-	if _, err := Object(f, foreign); err == nil ||
+	if _, err := ObjectFile(f, foreign); err == nil ||
 		!strings.Contains(err.Error(), "the BTF is big-endian") {
 		t.Error(err)
 	}

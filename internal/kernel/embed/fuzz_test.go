@@ -45,7 +45,7 @@ func FuzzInto(f *testing.F) {
 		if file, err = Unsigned(file, true); err != nil {
 			return
 		}
-		if _, err := Object(file, types); err != nil && types.Order == file.Order {
+		if _, err := ObjectFile(file, types); err != nil && types.Order == file.Order {
 			t.Errorf("no object: %v", err)
 		}
 		out, err := into(file, types, base)

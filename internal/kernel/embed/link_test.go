@@ -49,7 +49,7 @@ func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compile
 	code := programtest.Compile(t, kernel, compiler,
 		append(flags, "-c", "-ffreestanding", "-fno-pic")...)
 	f := open(t, code)
-	data, err := Object(f, types(stdelf.FileHeader{ByteOrder: f.Order}))
+	data, err := ObjectFile(f, types(stdelf.FileHeader{ByteOrder: f.Order}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func relinkTypes(edited *btf.Blob, jobs int) (*link.Linked, []types.ID, error) {
 		}
 		opt.Base = parsed
 	}
-	linked, err := link.Object(o, opt)
+	linked, err := link.WithUnits(o, opt)
 	return linked, nodes, err
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // RewriteApart is like Rewrite, but moves the sites of inlined functions from the result, data, to
-// split BTF that is based on it, sites, as locsec.Split does. If b has no sites, sites is nil.
+// split BTF that is based on it, sites, as locsec.Separate does. If b has no sites, sites is nil.
 func RewriteApart(b *btf.Blob, kfuncs []string, outlined func(name string) bool, jobs int) (data,
 	sites []byte, err error) {
 	edited, err := edit(b, kfuncs)
@@ -30,7 +30,7 @@ func RewriteApart(b *btf.Blob, kfuncs []string, outlined func(name string) bool,
 }
 
 // RewriteWith is like RewriteIfNeeded for the base of sites, which is split BTF with the sites of
-// inlined functions, as locsec.Split makes it. It also returns these sites on the changed base.
+// inlined functions, as locsec.Separate makes it. It also returns these sites on the changed base.
 func RewriteWith(sites *btf.Blob, kfuncs []string, jobs int) (data []byte, moved *btf.Blob,
 	err error) {
 	edited, err := edit(sites.Base, kfuncs)
@@ -48,7 +48,7 @@ func RewriteWith(sites *btf.Blob, kfuncs []string, jobs int) (data []byte, moved
 // which is based on it.
 func apart(edited *btf.Blob, outlined func(name string) bool, jobs int) (data []byte,
 	split *btf.Blob, err error) {
-	if split, err = locsec.Split(edited, outlined); err != nil {
+	if split, err = locsec.Separate(edited, outlined); err != nil {
 		return nil, nil, err
 	}
 	return relinkWith(split.Base, split, jobs)

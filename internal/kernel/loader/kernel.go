@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 )
 
-// Kernel is what decides about the modules that a kernel loads. What isn't known is empty.
+// Kernel is what the verdict on a module depends on in the kernel. What isn't known is empty.
 type Kernel struct {
 	Label   string // the kernel's file, for messages
 	Release string // as uname -r prints it

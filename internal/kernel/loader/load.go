@@ -243,6 +243,7 @@ func (k *Kernel) parse(data []byte, base *btf.Blob) (*btf.Blob, error) {
 	return b, nil
 }
 
+// Rule: modules without vmlinux, so without a base. Verdict on a module that has such BTF.
 const noBase = "its BTF has no base, but the kernel reads it as if it were based on the BTF of " +
 	"vmlinux"
 

@@ -13,7 +13,7 @@ import (
 // structSection is the section with the module's struct module.
 const structSection = ".gnu.linkonce.this_module"
 
-// Module is what decides about a module.
+// Module is what the verdict on a module depends on in the module.
 type Module struct {
 	Label string // the module's file, for messages
 	Path  string // the path in a directory or package
@@ -95,9 +95,9 @@ func functions(f *elf.File) (string, error) {
 	return names.String(), nil
 }
 
-// Foreign returns how many functions of the BTF of a module were looked up in the symbol table of
-// f, or 0 if one of them was found, or if f has no function symbols. Then it isn't known that the
-// BTF is that of another module.
+// Foreign checks whether b is the BTF of another module than f: it looks up functions of b among
+// the symbols of f. If it finds none, it returns how many it looked up. It returns 0 if it finds
+// one, or if f has no function symbols: then nothing shows that b is another module's.
 func Foreign(f *elf.File, b *btf.Blob) (int, error) {
 	names, err := functions(f)
 	if names == "\x00" {

@@ -14,6 +14,7 @@ func byLabel(a, b kernel) int { return cmp.Compare(a.Label, b.Label) }
 
 // pickKernels sets f.Kernels to one kernel for each release. The inputs may have a kernel several
 // times: for example, signed and unsigned, or as vmlinux and vmlinuz.
+// Rule: modules without vmlinux, so without a base. In btfdedup verify, it is an error.
 func (f *Found) pickKernels(kernels []kernel) error {
 	slices.SortFunc(kernels, byLabel)
 	var kept []kernel

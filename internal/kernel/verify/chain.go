@@ -3,9 +3,9 @@ package verify
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
 // chains checks that chains of modifiers end, as the kernel does for all BTF
-// (btf_check_modifier_chain_length). A chain is followed only to an id that isn't larger than that
-// of the last modifier with a good chain. Kernels before 7.2 (btf_check_type_tags) also require
-// tags to precede other modifiers.
+// (btf_check_modifier_chain_length). Modifiers are checked by ascending id. A chain is followed
+// only until it reaches an id up to that of the last modifier that was good. Kernels before 7.2
+// (btf_check_type_tags) also require tags to precede other modifiers.
 // Rule: verify: chains of modifiers. Source: kernel btf_check_modifier_chain_length.
 func (c *checker) chains() {
 	good := c.b.StartID - 1

@@ -14,7 +14,8 @@ import (
 // Parse returns the Base that consists of a BTF and its bases.
 func Parse(b *btf.Blob) (*Chain, error) { return parse(b, false) }
 
-// parse is like Parse, but can omit checksums, which only an index based on the result needs.
+// parse is Parse. checksums says whether to compute checksums, which only an index that is based on
+// the result needs.
 func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	built, err := build(object.Chain(b), 0, checksums)
 	if err != nil {

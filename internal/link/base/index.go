@@ -100,7 +100,8 @@ type Chain struct {
 
 func (c *Chain) Target() object.Target { return c.target }
 
-// cameFrom sets the target to that of an ELF file, which has the BTF that was added last.
+// cameFrom sets the chain's target to that of the ELF file that has the top BTF. BTF that is not
+// from an ELF file has Machine 0, and doesn't change the target.
 func (c *Chain) cameFrom(file btf.Origin) {
 	if file.Machine != 0 {
 		c.target.Machine, c.target.AddrSize = file.Machine, file.AddrSize

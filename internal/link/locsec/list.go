@@ -201,7 +201,7 @@ func (l *List) sort(p *part) {
 	}
 }
 
-// put replaces l.sites by the sites as they are written: without duplicates, with the ids of the
+// put replaces l.sites with the sites as they are written: without duplicates, with the ids of the
 // LOC_PROTOs, which begin with firstProto, and with the ids that ref returns for the functions.
 func (l *List) put(firstProto uint32, ref func(uint32) uint32) Counts {
 	begins, at := make([]uint32, len(l.parts)), uint32(0)

@@ -1,5 +1,5 @@
 // Package survey walks over the shapes and the units of a link once, and makes lists that several
-// stages of the link need.
+// stages of the link need. A list that only one stage needs is made there.
 package survey
 
 import (

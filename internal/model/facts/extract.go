@@ -38,7 +38,7 @@ func Extract(f *elf.File, o Options) (*Facts, error) {
 		e.facts.Variables = VariablesPerCPU
 	}
 	e.classify()
-	e.openGroups()
+	e.addFiles()
 	e.collectFunctions(functions)
 	e.collectObjects()
 	e.facts.dropNameless()
@@ -110,7 +110,7 @@ func (e *extractor) collectObjects() {
 		o := Object{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr,
 			Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
-			o.Local, o.File = true, e.group(s)
+			o.Local, o.File = true, e.fileOf(s)
 		}
 		e.facts.Objects = append(e.facts.Objects, o)
 	}
@@ -131,10 +131,10 @@ func IsPerCPU(f *elf.File, section string) bool {
 	return section == PerCPUSection || f.Relocatable() && strings.HasPrefix(section, PerCPUSection)
 }
 
-// openGroups makes a File for every STT_FILE symbol, and Files[0] for the local symbols before the
+// addFiles makes a File for every STT_FILE symbol, and Files[0] for the local symbols before the
 // first STT_FILE symbol. So local symbols with FileIndex i belong to Files[i+1]. If the STT_FILE
 // symbols don't name the sources, all local symbols belong to Files[0].
-func (e *extractor) openGroups() {
+func (e *extractor) addFiles() {
 	e.facts.Files = []File{{}}
 	if e.facts.HasFiles = e.namesSources(); !e.facts.HasFiles {
 		return
@@ -163,10 +163,10 @@ func (e *extractor) namesSources() bool {
 	return named && !e.symbols.Contain(".lto_priv.")
 }
 
-// group returns the index of a local symbol's File. For a hidden symbol, which was global until the
-// link, the last STT_FILE doesn't name the source: linkers write the symbol after all local symbols
-// of its input file, which may have many sources (vmlinux.o).
-func (e *extractor) group(s *elf.Symbol) int {
+// fileOf returns the index of a local symbol's File. For a hidden symbol, which was global until
+// the link, the last STT_FILE doesn't name the source: linkers write the symbol after all local
+// symbols of its input file, which may have many sources (vmlinux.o).
+func (e *extractor) fileOf(s *elf.Symbol) int {
 	hidden := stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_HIDDEN ||
 		stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_INTERNAL
 	if !e.facts.HasFiles || hidden {

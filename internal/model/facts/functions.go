@@ -30,7 +30,7 @@ func (e *extractor) collectFunctions(in *elf.Functions) {
 		}
 		list := &e.facts.Globals
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
-			list = &e.facts.Files[e.group(s)].Funcs
+			list = &e.facts.Files[e.fileOf(s)].Funcs
 		}
 		*list = append(*list, e.names.keep(name))
 	}
@@ -52,7 +52,7 @@ func (e *extractor) makeRoom(all []*elf.Symbol) {
 	globals := 0
 	for _, s := range all {
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
-			sizes[e.group(s)]++
+			sizes[e.fileOf(s)]++
 		} else {
 			globals++
 		}

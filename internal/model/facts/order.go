@@ -9,7 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// sortFew sorts all lists except the long lists of functions. So it compares files only by name.
+// sortFew sorts all lists except the lists of functions, which are long. It sorts files only by
+// name, because their functions aren't sorted yet.
 func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.SeveralAddresses, func(a, b RepeatedName) int {

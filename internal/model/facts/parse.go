@@ -38,9 +38,9 @@ func Parse(r io.Reader) (*Facts, error) {
 type parser struct {
 	lineReader
 	facts *Facts
-	last  int // index in facts.Files of the current group; -1 for the globals
+	last  int // index in facts.Files of the current file; -1 for the globals
 
-	objects, before []Object // variables of this group and the previous one; their File is 0
+	objects, before []Object // variables of this file and the previous one; their File is 0
 }
 
 func (p *parser) parse() {
@@ -53,7 +53,7 @@ func (p *parser) parse() {
 			p.addresses()
 		case lineGlobal:
 			p.arity(0)
-			p.groups()
+			p.symbols()
 			return
 		default:
 			p.fail("found %q, expected %q, %q or %q", clip(p.keyword()), lineKfunc, lineAddresses,
@@ -116,8 +116,8 @@ func (p *parser) addresses() {
 	f.SeveralAddresses = append(f.SeveralAddresses, b)
 }
 
-// groups reads what follows the line "global".
-func (p *parser) groups() {
+// symbols reads what follows the line "global".
+func (p *parser) symbols() {
 	for p.next() {
 		switch p.keyword() {
 		case lineFunc:
@@ -125,12 +125,12 @@ func (p *parser) groups() {
 		case lineVar:
 			p.variable()
 		case lineFile:
-			p.closeGroup()
+			p.closeFile()
 			p.arity(1)
 			p.facts.Files = append(p.facts.Files, File{Name: p.name(1)})
 			p.last++
 		case lineEnd:
-			p.closeGroup()
+			p.closeFile()
 			p.arity(0)
 			p.finish()
 			return
@@ -141,18 +141,18 @@ func (p *parser) groups() {
 	}
 }
 
-// closeGroup ends a group, and checks that it may follow the previous group.
-func (p *parser) closeGroup() {
+// closeFile ends the symbols of a file, and checks that the file may follow the previous one.
+func (p *parser) closeFile() {
 	if p.last >= 0 {
 		f := &p.facts.Files[p.last]
 		if f.Name == "" && len(f.Funcs) == 0 && len(p.objects) == 0 {
-			p.fail("the %q group before this line is empty: it has no name, functions or "+
-				"variables", lineFile)
+			p.fail("the last %q line has no name, and no functions or variables follow "+
+				"it", lineFile)
 		}
 		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
 			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
-			p.fail("the last two groups (%q) are in the wrong order; the groups must be "+
-				"sorted", lineFile)
+			p.fail("the last two %q lines, or the symbols after them, are in the wrong "+
+				"order", lineFile)
 		}
 	}
 	p.before, p.objects = p.objects, p.before[:0]

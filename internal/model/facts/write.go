@@ -60,10 +60,10 @@ func (f *Facts) Write(w io.Writer) error {
 		}
 	}
 	out.line(lineGlobal).end()
-	out.group(f.Globals, global)
+	out.symbols(f.Globals, global)
 	for i := range f.Files {
 		out.line(lineFile).name(f.Files[i].Name).end()
-		out.group(f.Files[i].Funcs, byFile[i])
+		out.symbols(f.Files[i].Funcs, byFile[i])
 	}
 	out.line(lineEnd).end()
 	return out.w.Flush()
@@ -75,7 +75,7 @@ type lineWriter struct {
 	buf []byte
 }
 
-func (l *lineWriter) group(funcs []string, objects []Object) {
+func (l *lineWriter) symbols(funcs []string, objects []Object) {
 	for _, name := range funcs {
 		l.line(lineFunc).name(name).end()
 	}

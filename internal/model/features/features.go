@@ -37,6 +37,8 @@ const (
 )
 
 // names are the names of the features, in the order of their bits.
+// Rule: features: which exist. docs/features.md explains them. Source: pahole pahole.c
+// btf_features.
 var names = []string{"encode_force", "var", "float", "decl_tag", "type_tag", "enum64",
 	"optimized_func", "consistent_func", "decl_tag_kfuncs", "reproducible_build", "distilled_base",
 	"global_var", "attributes", "true_signature", "layout", "inline", "skip_unencodable"}

@@ -83,9 +83,9 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	return ids, endlessIn(chain[len(chain)-1])
 }
 
-// addChain does the work of AddBTF, except the check by endlessIn. If bases is set, only the
-// definitions in a blob and its bases decide which of the blob's stubs are pinned. So the shapes of
-// a base don't depend on the BTF that is based on it.
+// addChain is AddBTF without the check that no type contains itself (endlessIn). If bases is set,
+// only the definitions in a blob and its bases decide which of the blob's stubs are pinned. So the
+// shapes of a base don't depend on the BTF that is based on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	ids, err := addShapes(o.Graph, chain, bases)
 	if err != nil {

@@ -121,7 +121,7 @@ func (m *Merger) Place(name string, o *Object) ([]int, error) {
 	return m.place(name, o)
 }
 
-// place does the work of Place, but doesn't check the claims.
+// place is Place, without the check that the target and the features of o agree with the union's.
 func (m *Merger) place(name string, o *Object) ([]int, error) {
 	var ids []types.ID // nil: nodes have the same ids as in o
 	var err error

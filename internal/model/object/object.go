@@ -38,8 +38,10 @@ import (
 )
 
 // Unit is the content of one translation unit.
+// Rule: units: how they are named. See the field File.
 type Unit struct {
-	// File is the base name of the source file, as in the symbol table's STT_FILE, or empty.
+	// File is the unit's name: the base name of the source file, as in the symbol table's STT_FILE,
+	// or empty.
 	File types.Str
 	// FromBTF marks the content of BTF that is already linked, such as a raw .btf file. Its FUNCs,
 	// VARs and DATASECs are results, not candidates.

@@ -144,7 +144,7 @@ func (s *Strings) sortKeys(keys, spare []stringKey, at, shift int) {
 	}
 }
 
-// precedes compares the keys of strings that are equal up to the words.
+// precedes reports whether a comes before b. The strings are equal up to the bytes in their words.
 func (s *Strings) precedes(a, b stringKey) bool {
 	if a.word != b.word {
 		return a.word < b.word

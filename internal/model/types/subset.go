@@ -39,7 +39,7 @@ func (s *subset) rank(i uint32) uint32 {
 	return s.before[i/64] + uint32(bits.OnesCount64(smaller))
 }
 
-// runs yields ranges that together are the set, in order. The second number is not in the range.
+// runs yields the set as ranges first ≤ i < end, in order.
 func (s *subset) runs(yield func(first, end uint32) bool) {
 	for i, word := range s.words {
 		for word != 0 {

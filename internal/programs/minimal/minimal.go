@@ -252,7 +252,8 @@ type linked struct {
 	types int
 }
 
-// link puts the blob into this order. The parameter on is its base after link.
+// link puts the blob into this order. on is the blob's base, which link has already put into this
+// order, or nil.
 func (c *copier) link(on *btf.Blob) (*linked, error) {
 	o, nodes, err := object.FromBlob(object.Target{}, c.Finish())
 	if err != nil {
@@ -264,7 +265,7 @@ func (c *copier) link(on *btf.Blob) (*linked, error) {
 			return nil, err
 		}
 	}
-	result, err := link.Object(o, opt)
+	result, err := link.WithUnits(o, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ type asked struct {
 	// instructions with that relocation or symbol is reached.
 	reached map[string]Condition
 	certain map[string]Condition // the same for Program.Certain
-	// shared has the keys of the requests in functions in .text.
+	// shared has the keys of the requests in functions in .text, which several programs may call.
 	shared  map[string]bool
 	refused map[Refused]bool
 }

@@ -7,7 +7,7 @@ import "math"
 type ref int32
 
 // The first two nodes are the terms none and anything. A node that leads only to these two terms is
-// a condition: anything means that the condition holds.
+// a condition, which holds where the node leads to anything.
 const (
 	none ref = iota
 	anything

@@ -37,8 +37,8 @@ const maxTest = 32
 // Fact returns the test that holds if a fact isn't 0.
 func Fact(fact int) Test { return Test{{isFact, uint64(fact)}} }
 
-// signs has the signs of operations, by the upper bits of opcodes. In a test, 32 follows the sign
-// of an operation with the lower 32 bits of its operands.
+// The signs of operations, by the upper bits of opcodes. In a test, the sign of an operation on the
+// lower 32 bits of its operands is followed by 32.
 var (
 	aluSigns = map[operation]string{aluAdd: "+", aluSub: "-", aluMul: "*", aluOr: "|", aluAnd: "&",
 		aluLsh: "<<", aluRsh: ">>", aluXor: "^", aluSar: "s>>"}

@@ -144,8 +144,8 @@ const (
 func sizeOf(op uint8) int32 { return [...]int32{4, 2, 1, 8}[op>>3&3] }
 
 // immediate returns the value of the number in an instruction. In the object file, 64-bit loads of
-// addresses look like loads of numbers; so the result of a 64-bit load is known only for facts and,
-// as settings, for addresses in f.Data.
+// addresses look like loads of numbers. So a 64-bit load has a known result only if it loads a
+// fact, or an address in f.Data, which is a setting.
 func (w *walk) immediate(f *function, at int) ref {
 	r, relocated := f.Relocations[at]
 	i, d := f.Insns[at], w.diagram

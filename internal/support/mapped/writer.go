@@ -25,9 +25,9 @@ func (w Writer) Write(data []byte) (n int, err error) {
 	return w.File.Write(data)
 }
 
-// copyMapped writes data by a copy from file to file, and reports whether it did so. If data is
-// not in a mapping, or anything fails, nothing is written: the caller writes the bytes from memory,
-// which may fail for the same reason. An error is returned only if the file was changed.
+// copyMapped writes data by a copy from file to file, and reports whether it did so. If data is not
+// in a mapping, or the copy fails, the caller must write the bytes from memory. copyMapped returns
+// an error only if it can't return to the offset at which it began.
 func (w Writer) copyMapped(data []byte) (copied bool, err error) {
 	from, offset := holder(data)
 	if from == nil {

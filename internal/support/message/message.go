@@ -1,5 +1,6 @@
 // Package message has what several packages need for their output: counts ("1 type", "2 types"),
-// names from untrusted files made safe for a terminal, the error for empty files, and JSON.
+// names from untrusted files made safe for a terminal, the error for empty files, and JSON. Other
+// errors and texts are written where they arise.
 package message
 
 import (

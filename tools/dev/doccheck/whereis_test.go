@@ -285,7 +285,7 @@ var sourceName = regexp.MustCompile(`(--|\b[A-Za-z_])[\w./-]*[_/.][\w./-]*\w`)
 
 var (
 	span    = regexp.MustCompile("`[^`]*`|[^`]+")
-	special = regexp.MustCompile(`[_*<\[\]]`)
+	special = regexp.MustCompile(`\b_+|_+\b|[*<\[\]]`) // _ within a word is harmless
 )
 
 // plainText escapes what Markdown would change, except in back quotes.
@@ -294,6 +294,8 @@ func plainText(text string) string {
 		if s[0] == '`' {
 			return s
 		}
-		return special.ReplaceAllString(s, `\$0`)
+		return special.ReplaceAllStringFunc(s, func(m string) string {
+			return `\` + strings.Join(strings.Split(m, ""), `\`)
+		})
 	})
 }

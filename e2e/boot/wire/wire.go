@@ -1,6 +1,6 @@
-// Package report defines the protocol between a test and the program guest in the virtual machine:
+// Package wire defines the protocol between a test and the program guest in the virtual machine:
 // the guest's plan, and lines of JSON with the results.
-package report
+package wire
 
 import (
 	"crypto/sha256"

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Split is the inverse of Join. It returns split BTF with the sites in b, on a base with the other
-// types. In both, the types are sorted by name. Types with the same name keep their order.
+// Separate is the inverse of Join. It returns split BTF with the sites in b, on a base with the
+// other types. In both, the types are sorted by name. Types with the same name keep their order.
 //
 // The sites, their LOC_PROTOs and LOC_PARAMs are in the split BTF. So are the functions and
 // prototypes to which they lead, except those that the base needs. Types of all other kinds are in
@@ -17,8 +17,8 @@ import (
 // resolve_btfids (color_btf in tools/bpf/resolve_btfids/main.c of Linux 7.4).
 // Rule: sites of inlined functions: in a separate file. Source: resolve_btfids of Linux 7.4,
 // color_btf, keep_in_base_btf.
-func Split(b *btf.Blob, outlined func(name string) bool) (*btf.Blob, error) {
-	s := splitter{from: b, marks: make([]mark, len(b.Types))}
+func Separate(b *btf.Blob, outlined func(name string) bool) (*btf.Blob, error) {
+	s := separator{from: b, marks: make([]mark, len(b.Types))}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func Split(b *btf.Blob, outlined func(name string) bool) (*btf.Blob, error) {
 	return write(b, below, sites, ref), nil
 }
 
-// Move puts split BTF from Split on a different base. For the id of a type in the old base, ref
+// Move puts split BTF from Separate on a different base. For the id of a type in the old base, ref
 // returns its id in the new base.
 func Move(split, base *btf.Blob, ref func(uint32) uint32) *btf.Blob {
 	list := make([]int, len(split.Types))
@@ -73,14 +73,14 @@ const (
 	forBase
 )
 
-type splitter struct {
+type separator struct {
 	from  *btf.Blob
 	marks []mark // by index in from.Types
 	work  []int
 }
 
 // check checks that all ids and names exist, and that the names aren't too long together.
-func (s *splitter) check() error {
+func (s *separator) check() error {
 	for i := range s.from.Types {
 		t := &s.from.Types[i]
 		for id := range s.from.Refs(t) {
@@ -94,7 +94,7 @@ func (s *splitter) check() error {
 }
 
 // reach marks a type and all types to which it leads.
-func (s *splitter) reach(i int, m mark) {
+func (s *separator) reach(i int, m mark) {
 	add := func(i int) {
 		if s.marks[i]&m == 0 {
 			s.marks[i] |= m
@@ -114,7 +114,7 @@ func (s *splitter) reach(i int, m mark) {
 
 // stays reports whether a type to which sites lead stays in the base even if no other type in the
 // base needs it.
-func (s *splitter) stays(t *btf.Type, outlined func(name string) bool) bool {
+func (s *separator) stays(t *btf.Type, outlined func(name string) bool) bool {
 	switch {
 	case t.Kind == btf.KindFunc:
 		return outlined(s.from.TypeName(t))
@@ -126,7 +126,7 @@ func (s *splitter) stays(t *btf.Type, outlined func(name string) bool) bool {
 
 // lists returns the types of the base and those of the split BTF, as indexes in from.Types, sorted
 // by name.
-func (s *splitter) lists() (base, sites []int) {
+func (s *separator) lists() (base, sites []int) {
 	names := make([]string, len(s.from.Types))
 	for i := range names {
 		names[i] = s.from.TypeName(&s.from.Types[i])

@@ -71,8 +71,8 @@ func list(b *btf.Blob) string {
 	return strings.Join(s, "\n")
 }
 
-// TestSplit: each type is where resolve_btfids puts it.
-func TestSplit(t *testing.T) {
+// TestSeparate: each type is where resolve_btfids puts it.
+func TestSeparate(t *testing.T) {
 	outlined := func(name string) bool { return name == "outlined" || name == "id_user" }
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, based := range []bool{false, true} {
@@ -88,7 +88,7 @@ func TestSplit(t *testing.T) {
 			}
 			from := source(order, on)
 			before := encode(t, from)
-			s, err := Split(from, outlined)
+			s, err := Separate(from, outlined)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,8 +124,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// moved is a plain reading of the rule of Split for the types of b: where needed is the set of ids
-// to which a list of types leads.
+// moved is a plain reading of the rule of Separate for the types of b: where needed is the set of
+// ids to which a list of types leads.
 func moved(b *btf.Blob, outlined func(string) bool) map[uint32]bool {
 	needed := func(roots map[uint32]bool) map[uint32]bool {
 		for more := true; more; {
@@ -163,9 +163,9 @@ func moved(b *btf.Blob, outlined func(string) bool) map[uint32]bool {
 	return all
 }
 
-// TestSplitRandom: for random BTF, Split moves the types that the plain reading moves, and Join
-// puts them back.
-func TestSplitRandom(t *testing.T) {
+// TestSeparateRandom: for random BTF, Separate moves the types that the plain reading moves, and
+// Join puts them back.
+func TestSeparateRandom(t *testing.T) {
 	total := 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -217,7 +217,7 @@ func TestSplitRandom(t *testing.T) {
 		b.Locsec("inline.text", sites...)
 		from := b.Finish()
 		outlined := func(name string) bool { return name < "n2" }
-		s, err := Split(from, outlined)
+		s, err := Separate(from, outlined)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,8 +258,8 @@ func TestSplitRandom(t *testing.T) {
 	}
 }
 
-// TestSplitDeep: a long chain of types takes no stack. Bad ids and names are errors.
-func TestSplitDeep(t *testing.T) {
+// TestSeparateDeep: a long chain of types takes no stack. Bad ids and names are errors.
+func TestSeparateDeep(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	id := b.Int("int", 4, 0, 0)
 	for range 50000 {
@@ -267,25 +267,25 @@ func TestSplitDeep(t *testing.T) {
 	}
 	b.Locsec("inline.text", btf.Site{Func: b.Func("f", b.FuncProto(id), 0), LocProto: b.LocProto()})
 	never := func(string) bool { return false }
-	s, err := Split(b.Finish(), never)
+	s, err := Separate(b.Finish(), never)
 	if err != nil || len(s.Base.Types) != 50001 || len(s.Types) != 4 {
 		t.Errorf("%v: %d and %d types", err, len(s.Base.Types), len(s.Types))
 	}
 	b.Blob.Sites[0].Func = 99999
-	if _, err := Split(b.Blob, never); err == nil ||
+	if _, err := Separate(b.Blob, never); err == nil ||
 		!strings.Contains(err.Error(), "LOCSEC refers to [99999], but the last type is") {
 		t.Errorf("bad id: %v", err)
 	}
 	b.Blob.Sites[0].Func, b.Blob.Types[0].NameOff = 1, 1<<20
-	if _, err := Split(b.Blob, never); err == nil || !strings.Contains(err.Error(), "[1] INT: string "+
-		"offset 1048576 is past the end") {
+	if _, err := Separate(b.Blob, never); err == nil || !strings.Contains(err.Error(), "[1] INT: "+
+		"string offset 1048576 is past the end") {
 		t.Errorf("bad name: %v", err)
 	}
 	long := &btf.Blob{StartID: 1, Strings: "\x00" + strings.Repeat("x", 1000) + "\x00"}
 	for i := range uint32(1000) {
 		long.Types = append(long.Types, btf.Type{Kind: btf.KindInt, NameOff: i + 1})
 	}
-	if _, err := Split(long, never); err == nil || !strings.Contains(err.Error(), "names overlap") {
+	if _, err := Separate(long, never); err == nil || !strings.Contains(err.Error(), "names overlap") {
 		t.Errorf("overlapping names: %v", err)
 	}
 }
