@@ -185,10 +185,10 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	var fp dwarf.Fingerprint
 	u.prints.EnclosedRoot = false
 	if anonymous || e.Abbrev.Tag == std.TagTypedef {
-		fp, err = u.prints.Type(e.Off, 0)
+		fp, err = u.prints.Type(e.Off)
 		enter = true
 	} else {
-		fp, end, err = u.prints.Entry(e, 0)
+		fp, end, err = u.prints.Entry(e)
 	}
 	if err != nil {
 		return false, 0, err

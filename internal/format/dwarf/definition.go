@@ -80,6 +80,6 @@ func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) 
 			return fp, 0, nil
 		}
 	}
-	fp, err = p.Type(off, 0)
+	fp, err = p.Type(off)
 	return fp, at + lead + uint32(pl.size), err
 }

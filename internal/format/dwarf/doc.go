@@ -59,7 +59,7 @@
 //   - [Reader.Peek] returns a [Head]: where an entry ends, and its abbreviation declaration;
 //   - [Reader.Read], [Reader.Children] and [Reader.Function] decode an entry's wanted attributes:
 //     those that the conversion to BTF uses (constants.go);
-//   - [Reader.StringAt], [Reader.Address] and [Reader.Locations] resolve the values of attributes;
+//   - [Reader.StringAt], [Reader.EntryAddress] and [Reader.Locations] resolve the values of attributes;
 //   - [Operands.Next] reads the operations of an expression (expression.go).
 //
 // Input is untrusted. budget.go limits the work that a file can cause.

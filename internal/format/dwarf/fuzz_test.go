@@ -130,7 +130,7 @@ func readUnit(r *Reader, p *Prints) error {
 		if body, err := r.Body(head); err != nil || body.End != f.End {
 			return err
 		}
-		if _, err := p.Type(off, 0); err != nil {
+		if _, err := p.Type(off); err != nil {
 			return err
 		}
 		for s := Attr(0); s < numAttrs; s++ {

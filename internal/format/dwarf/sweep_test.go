@@ -67,8 +67,8 @@ func compareSweeps(t *testing.T, r *Reader) {
 				return
 			}
 			if e.Abbrev != nil && isType(e.Abbrev.Tag) {
-				want, err := p.Type(off, 0)
-				got, err2 := swept.Type(off, 0)
+				want, err := p.Type(off)
+				got, err2 := swept.Type(off)
 				if got != want || (err == nil) != (err2 == nil) {
 					t.Errorf("merged: %v: the type at %#x has the fingerprint %x after a sweep (%v), "+
 						"without one %x (%v)", merged, off, got, err2, want, err)
