@@ -2,7 +2,6 @@ package convert
 
 import (
 	std "debug/dwarf"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -11,29 +10,14 @@ import (
 // visitSwept visits the definitions that a sweep finds, as far as a plan can read their entries.
 // Visiting them before all other entries is faster, because the processor predicts more branches.
 func (u *unit) visitSwept() error {
-	stops := u.prints.Sweep()
+	list := u.pending.list[:]
 	if u.visited.on {
-		return nil
+		list = nil
 	}
-	left, p := stops[:0], &u.pending
-	for part := range slices.Chunk(stops, len(p.list)) {
-		if err := u.prints.Definitions(part, p.list[:]); err != nil {
-			return err
-		}
-		for _, d := range p.list[:len(part)] {
-			if d.End == 0 {
-				left = append(left, d.Off)
-				continue
-			}
-			p.list[p.n] = d
-			p.n++
-		}
-		if err := u.visitPending(); err != nil {
-			return err
-		}
-	}
-	u.prints.Leave(left)
-	return nil
+	return u.prints.Sweep(list, func(n int) error {
+		u.pending.n = n
+		return u.visitPending()
+	})
 }
 
 // visitDefinition adds the definition at offset off if a plan can read its entry (see package

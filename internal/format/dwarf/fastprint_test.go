@@ -33,7 +33,7 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	swept := Prints{Merged: merged}
 	swept.Reset(r)
 	followOthers(&swept, same)
-	swept.Sweep()
+	swept.sweepUnit()
 	pair := func(off uint32, what uint64, f, p Fingerprint) {
 		f.mix(what)
 		p.mix(what)

@@ -96,7 +96,7 @@ func readAll(f *elf.File) {
 			continue
 		}
 		p.Reset(&r)
-		p.Sweep()
+		p.sweepUnit()
 		if readUnit(&r, &p) != nil {
 			continue
 		}
