@@ -145,7 +145,7 @@ func (v *visitedDefinitions) find(off uint32) *visited {
 // visitType adds a type that may be a definition. It returns the same values as visit.
 func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) &&
-		u.r.Value(e, dwarf.Declaration).Val != 0 {
+		e.Value(dwarf.Declaration).Val != 0 {
 		return true, 0, nil
 	}
 	anonymous := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&

@@ -26,7 +26,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 		return true, 0, nil
 	}
 	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) &&
-		u.r.Value(k, dwarf.Inline).Val > inlined {
+		k.Value(dwarf.Inline).Val > inlined {
 		return u.visitBody(u.r.Body(k))
 	}
 	e := &u.c.scratch.subprogram

@@ -83,12 +83,12 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 	off := e.Next
 	for depth := 1; depth > 0; {
 		off = u.r.SkipToCall(off)
-		a, next, err := u.r.Declaration(off)
+		h, err := u.r.Peek(off)
 		if err != nil {
 			return nil, err
 		}
-		if a == nil {
-			off = next
+		if h.Abbrev == nil {
+			off = h.Next
 			depth--
 			if n := len(s.stack); n > 0 && s.stack[n-1].depth > depth {
 				s.close()
@@ -98,13 +98,13 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 			}
 			continue
 		}
-		e := &s.entry
+		e, a := &s.entry, h.Abbrev
 		switch n := len(s.stack); {
 		case a.Tag == std.TagInlinedSubroutine:
 			if err := u.r.Read(off, e); err != nil {
 				return nil, err
 			}
-			off = e.Next
+			off = h.Next
 			if err := u.openSite(e, depth+1); err != nil {
 				return nil, err
 			}
@@ -114,6 +114,11 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 			}
 			depth++
 			continue
+		case a.Tag == std.TagLexDwarfBlock:
+			if off = h.Next; a.Children {
+				depth++
+			}
+			continue
 		case a.Tag == std.TagFormalParameter && n > 0 && s.stack[n-1].depth == depth &&
 			s.stack[n-1].function >= 0:
 			if err := u.r.Read(off, e); err != nil {
@@ -122,22 +127,7 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 			if err := u.locateSite(e, &s.stack[n-1], die, frame); err != nil {
 				return nil, err
 			}
-			if off, err = u.r.AfterChildren(e); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		h, err := u.r.Peek(off)
-		if err != nil {
-			return nil, err
-		}
-		if a.Tag == std.TagLexDwarfBlock {
-			if off = h.Next; a.Children {
-				depth++
-			}
-			continue
-		}
-		if len(s.stack) == 0 && (a.Encloses || a.Declares()) {
+		case n == 0 && (a.Encloses || a.Declares()):
 			s.body.Declares = true
 		}
 		if off, err = u.r.After(h); err != nil {

@@ -64,7 +64,7 @@ func (r *Reader) Children(e, c *DIE, tags ...std.Tag) iter.Seq[error] {
 				return
 			}
 			if err == nil {
-				next, err = r.AfterChildren(c)
+				next, err = r.afterDIE(c)
 			}
 			if err != nil {
 				yield(err)

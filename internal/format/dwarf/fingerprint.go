@@ -177,7 +177,7 @@ func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 	}
 	if e.Abbrev.named() {
 		fp = tagPrint(e.Abbrev.Tag)
-		return fp, p.mixString(&fp, off, p.r.Value(e, Name))
+		return fp, p.mixString(&fp, off, e.Value(Name))
 	}
 	fp, _, err = p.entry(e, depth)
 	return fp, err
@@ -199,7 +199,7 @@ func (p *Prints) entry(e Head, depth int) (fp Fingerprint, end uint32, err error
 }
 
 func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error) {
-	pl, at := &e.Abbrev.plan, e.Pos-1
+	pl, at := &e.Abbrev.plan, e.pos-1
 	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) {
 		sum, end, err := p.mixAttributes(fp, pl, (*window)(p.r.buf[at:]), at, depth)
 		if err != nil || end != 0 {

@@ -148,7 +148,7 @@ func (r *Reader) readParameter(f *Function, off uint32) (uint32, error) {
 	}
 	if e.Tag == TagLLVMAnnotation {
 		f.Annotated = true
-		return r.AfterChildren(e)
+		return r.afterDIE(e)
 	}
 	if e.Children || e.Has(Annotation) {
 		f.Annotated = true
@@ -157,5 +157,5 @@ func (r *Reader) readParameter(f *Function, off uint32) (uint32, error) {
 		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),
 		Name: e.Value(Name), Type: e.Value(Type), Origin: e.Value(Origin), Location: e.Value(Location),
 	})
-	return r.AfterChildren(e)
+	return r.afterDIE(e)
 }

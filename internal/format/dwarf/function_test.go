@@ -162,7 +162,7 @@ func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 				}
 			}
 		}
-		if off, err = r.AfterChildren(&c); err != nil {
+		if off, err = r.afterDIE(&c); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}

@@ -120,7 +120,7 @@ func readUnit(r *Reader, p *Prints) error {
 		if err != nil {
 			return err
 		}
-		if skipped, err := r.AfterChildren(&e); err != nil || skipped != after {
+		if skipped, err := r.afterDIE(&e); err != nil || skipped != after {
 			return err
 		}
 		f, err := r.Function(&e)

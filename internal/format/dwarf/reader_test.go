@@ -108,12 +108,12 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 		t.Fatalf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, h.Next, err, e.Next)
 	}
 	after, err := r.After(h)
-	if skipped, err2 := r.AfterChildren(e); skipped != after || err != nil || err2 != nil {
-		t.Errorf("entry at %#x: After says %#x, %v; AfterChildren %#x, %v", e.Off, after, err, skipped,
+	if skipped, err2 := r.afterDIE(e); skipped != after || err != nil || err2 != nil {
+		t.Errorf("entry at %#x: After says %#x, %v; afterDIE %#x, %v", e.Off, after, err, skipped,
 			err2)
 	}
 	for s := range numAttrs {
-		if got, want := r.Value(h, s), e.Value(s); got != want {
+		if got, want := h.Value(s), e.Value(s); got != want {
 			t.Errorf("entry at %#x: attr %d is %+v, read with all others %+v", e.Off, s, got, want)
 		}
 	}

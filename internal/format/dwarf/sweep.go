@@ -215,7 +215,7 @@ func (p *Prints) sweepOne(off uint32) (next uint32) {
 		}
 		tag, children = e.Abbrev.Tag, e.Abbrev.Children
 		if next = e.Next; children {
-			next = p.r.ahead(off, p.r.Value(e, Sibling))
+			next = p.r.ahead(off, e.Value(Sibling))
 		}
 	}
 	if next <= off || int(next) > len(p.r.buf) {
