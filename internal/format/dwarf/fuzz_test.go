@@ -123,11 +123,7 @@ func readUnit(r *Reader, p *Prints) error {
 		if skipped, err := r.afterDIE(&e); err != nil || skipped != after {
 			return err
 		}
-		f, err := r.Function(&e)
-		if err != nil {
-			return err
-		}
-		if body, err := r.Body(head); err != nil || body.End != f.End {
+		if _, err := r.Function(&e); err != nil {
 			return err
 		}
 		if _, err := p.Type(off); err != nil {
