@@ -79,7 +79,7 @@ func (u *unit) visitSites(e *dwarf.DIE) (enter bool, next uint32, err error) {
 	s.stack, s.known = s.stack[:0], s.known[:0]
 	off := e.Next
 	for depth := 1; depth > 0; {
-		off = u.r.SkipToCall(off)
+		off, _ = u.r.Skip(off, dwarf.SkipToCall)
 		h, err := u.r.Peek(off)
 		if err != nil {
 			return false, 0, err

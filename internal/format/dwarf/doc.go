@@ -53,7 +53,7 @@
 //   - [Prints.Sweep] goes over the entries at file scope: it makes the fingerprints of types, and
 //     lists the entries that the conversion must visit (sweep.go); [Prints.Definitions] reads the
 //     definitions among these (definition.go);
-//   - [Reader.SkipIdle] uses plans to skip entries that declare nothing (skip.go);
+//   - [Reader.Skip] uses plans to skip entries that declare nothing (skip.go);
 //   - [Prints.Definition] and [Prints.Type] make fingerprints, with the plan of an entry
 //     (fastprint.go) or, if it has none, attribute by attribute (plainprint.go);
 //   - [Reader.Peek] returns a [Head]: where an entry ends, and its abbreviation declaration;

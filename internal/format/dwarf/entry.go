@@ -190,7 +190,7 @@ func (r *Reader) ahead(off uint32, ref Value) uint32 {
 // afterList returns the offset after the list of siblings that continues at offset off.
 func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
-		next, deeper := r.skip(off, &skipAll)
+		next, deeper := r.Skip(off, skipAll)
 		off, depth = next, depth+deeper
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // usually true
 			r.work--

@@ -56,11 +56,11 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 func (r *Reader) readChildren(f *Function) (err error) {
 	off, depth := f.End, 1
 	for depth > 0 {
-		how := &skipLocal
+		how := SkipLocal
 		if depth == 1 {
-			how = &skipToParameter
+			how = skipToParameter
 		}
-		next, deeper := r.skip(off, how)
+		next, deeper := r.Skip(off, how)
 		off, depth = next, depth+deeper
 		parameters := depth == 1 // deeper entries are not parameters of the function
 		b, p, at := r.planned(off)
@@ -69,11 +69,11 @@ func (r *Reader) readChildren(f *Function) (err error) {
 			r.work--
 			off++
 			depth--
-		case parameters && p.walk&planParam != 0:
+		case parameters && p.walk&planStop != 0 && std.Tag(p.tag) != std.TagInlinedSubroutine:
 			off, err = r.readParameter(f, off)
 		// an entry whose children are skipped one by one: it has no DW_AT_sibling
 		case p.walk&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren &&
-			p.varying == 0:
+			p.varying == 0 && p.sibling == 0:
 			off, err = r.afterList(at + uint32(p.size))
 		default:
 			off, deeper, err = r.readChild(f, off, parameters)

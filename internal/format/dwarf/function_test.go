@@ -178,7 +178,7 @@ func checkSkipped(t *testing.T, file string, r *Reader, e *DIE) (skipped int) {
 		if err := r.Read(off, &c); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		next := r.SkipToCall(off)
+		next, _ := r.Skip(off, SkipToCall)
 		for at := off; at < next; skipped++ {
 			h, err := r.Peek(at)
 			if err != nil || h.Abbrev == nil || h.Abbrev.Encloses || h.Abbrev.Declares() ||

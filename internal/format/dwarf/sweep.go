@@ -57,7 +57,7 @@ func (p *plan) sweepStep() (step sweepStep) {
 		return 0
 	default:
 		step |= sweepJump
-		if p.walk&planEnter != 0 { // like SkipIdle in C
+		if p.walk&planEnter != 0 { // like Skip in C
 			step |= sweepStop
 		}
 	}
@@ -79,8 +79,8 @@ func isType(tag std.Tag) bool {
 }
 
 // Sweep goes over the entries at file scope, if the unit is written in C, and notes which of them
-// the walk must visit. It reads the definitions among these into list, as many at a time as fit, and
-// calls visit with their number, in the order of the unit. Visit then returns only the other
+// the walk must visit. It reads the definitions among these into list, as many at a time as fit,
+// and calls visit with their number, in the order of the unit. Visit then returns only the other
 // entries. If list is empty, Visit returns the definitions as well.
 //
 // This is a way for the conversion loop, like Visit.
@@ -111,8 +111,9 @@ func (p *Prints) Sweep(list []Definition, visit func(n int) error) error {
 	return nil
 }
 
-// sweepUnit sweeps the unit, if it is written in C, and returns the offsets of the entries to visit.
-// It ends at the first entry whose children can only be skipped one by one, as in DWARF from clang.
+// sweepUnit sweeps the unit, if it is written in C, and returns the offsets of the entries to
+// visit. It ends at the first entry whose children can only be skipped one by one, as in DWARF from
+// clang.
 func (p *Prints) sweepUnit() []uint32 {
 	w := &p.sweep
 	w.stops, w.next, w.end = w.stops[:0], 0, 0
@@ -139,8 +140,8 @@ func (p *Prints) Visit(off uint32) uint32 {
 	return max(off, w.end)
 }
 
-// sweepMost is the part of sweepUnit for most entries. It returns the offset of the first other entry.
-// It calls no function, so that many variables stay in registers.
+// sweepMost is the part of sweepUnit for most entries. It returns the offset of the first other
+// entry. It calls no function, so that many variables stay in registers.
 func (p *Prints) sweepMost(off uint32) uint32 {
 	buf, plans, t := p.r.buf, p.r.abbrevs.plans, &p.types
 	stops, used := p.sweep.stops, t.used
@@ -192,8 +193,8 @@ func (p *Prints) sweepMost(off uint32) uint32 {
 	return off
 }
 
-// sweepOne is the part of sweepUnit for any entry. It returns the offset after the entry, or 0 if the
-// sweep ends.
+// sweepOne is the part of sweepUnit for any entry. It returns the offset after the entry, or 0 if
+// the sweep ends.
 func (p *Prints) sweepOne(off uint32) (next uint32) {
 	b, pl, at := p.r.planned(off)
 	tag, children, idle := std.Tag(pl.tag), pl.walk&planChildren != 0, pl.walk&planIdle != 0

@@ -120,7 +120,7 @@ func walkStops(r *Reader, p *Prints) (stops []uint32) {
 		if p != nil && depth == 1 {
 			off = p.Visit(off)
 		}
-		next, deeper := r.SkipIdle(off, false)
+		next, deeper := r.Skip(off, SkipGlobal)
 		off, depth = next, depth+deeper
 		e, err := r.Peek(off)
 		if err == nil && e.Abbrev == nil {
