@@ -241,7 +241,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	}
 	enum := e.Tag == std.TagEnumerationType
 	if !enum && !e.Has(dwarf.Name) && !e.Has(dwarf.Specification) {
-		if noted, err := u.annotated(e.Off); err != nil || !noted {
+		if noted, err := u.annotated(e); err != nil || !noted {
 			return found, err
 		}
 	}

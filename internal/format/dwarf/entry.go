@@ -3,12 +3,17 @@ package dwarf
 // Read decodes the DIE at offset off. At the end of the unit it returns a null entry.
 func (r *Reader) Read(off uint32, e *DIE) error {
 	a, pos, err := r.entry(off)
-	e.Off, e.mask = off, 0
 	if a == nil {
+		e.Off, e.mask = off, 0
 		e.Null, e.Next, e.Tag, e.Children = true, uint32(pos), 0, false
 		return err
 	}
-	e.Null, e.Tag, e.Children, e.mask = false, a.Tag, a.Children, a.mask
+	return r.decode(off, a, pos, e)
+}
+
+// decode decodes the DIE at offset off, whose declaration is a. Its attributes begin at pos.
+func (r *Reader) decode(off uint32, a *Abbrev, pos int, e *DIE) error {
+	e.Off, e.Null, e.Tag, e.Children, e.mask = off, false, a.Tag, a.Children, a.mask
 	for i := range a.runs {
 		run := &a.runs[i]
 		end := pos + int(run.size)
@@ -89,12 +94,20 @@ type Head struct {
 func (e Head) Has(s Attr) bool { return e.Abbrev.has(s) }
 
 // Peek returns the Head of the entry at offset off.
+//
+// This is a way for the conversion loop, like After: others call Read or Children.
 func (r *Reader) Peek(off uint32) (Head, error) {
 	a, pos, err := r.entry(off)
-	e := Head{Off: off, Next: uint32(pos), Abbrev: a, pos: uint32(pos), r: r}
 	if a == nil {
-		return e, err
+		return Head{Off: off, Next: uint32(pos)}, err
 	}
+	return r.head(off, a, pos)
+}
+
+// head returns the Head of the entry at offset off, whose declaration is a. Its attributes begin at
+// pos.
+func (r *Reader) head(off uint32, a *Abbrev, pos int) (_ Head, err error) {
+	e := Head{Off: off, Next: uint32(pos), Abbrev: a, pos: uint32(pos), r: r}
 	for i := range a.runs {
 		if pos += int(a.runs[i].size); pos > len(r.buf) {
 			return e, r.Damaged(off, "the entry is cut off")
