@@ -46,8 +46,8 @@ func (e *DIE) Value(s Attr) Value {
 }
 
 // Children reads the children of e into c, one after another: those with one of the tags, or all
-// if no tags are given. Deeper entries are skipped, and so are other entries, without decoding them.
-// An error ends the iteration. The loop body may change c.
+// if no tags are given. Deeper and other entries are skipped, without decoding them. An error ends
+// the iteration. The loop body may change c.
 //
 //	for err := range r.Children(e, &c, std.TagMember) {
 //		if err != nil {

@@ -95,7 +95,7 @@ func (e Head) Has(s Attr) bool { return e.Abbrev.has(s) }
 
 // Peek returns the Head of the entry at offset off.
 //
-// This is a way for the conversion loop, like After: others call Read or Children.
+// Peek is for the loops of the conversion, like After. Other callers use Read or Children.
 func (r *Reader) Peek(off uint32) (Head, error) {
 	a, pos, err := r.entry(off)
 	if a == nil {

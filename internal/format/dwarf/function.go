@@ -33,6 +33,8 @@ type recentFunctions struct {
 
 // Function reads the children of the function or function type e. The last two results are cached,
 // because they are often needed again. A result is valid until two other functions have been read.
+//
+// Function is for the loops of the conversion. It is faster than Children.
 func (r *Reader) Function(e *DIE) (*Function, error) {
 	for range r.functions {
 		if f := &r.functions[r.latest]; f.of == e.Off {

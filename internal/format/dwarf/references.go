@@ -14,7 +14,7 @@ var followed = [...]Attr{Type, Signature, Origin, Specification, Annotation}
 // counts as a reference to that definition. If outward is set, only references count that may lead
 // to other units.
 //
-// This is a way for the conversion loop, like Through.
+// References is for the loops of the conversion, like Through.
 func (r *Reader) References(off uint32, outward bool,
 	visit func(die uint32, to Value) error) error {
 	wanted := leads | nested

@@ -86,7 +86,7 @@ type skipping struct {
 // stopped, relative to the first entry. It may skip children with DW_AT_sibling if it need not look
 // through them, or if they are too small to declare anything.
 //
-// This is a way for the conversion loop. It may also stop at other entries.
+// Skip is for the loops of the conversion. It may also stop at other entries.
 func (r *Reader) Skip(off uint32, how Skipping) (next uint32, deeper int) {
 	if how == SkipGlobal && r.isC {
 		how = skipGlobalInC

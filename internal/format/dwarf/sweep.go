@@ -83,7 +83,7 @@ func isType(tag std.Tag) bool {
 // and calls visit with their number, in the order of the unit. Visit then returns only the other
 // entries. If list is empty, Visit returns the definitions as well.
 //
-// This is a way for the conversion loop, like Visit.
+// Sweep is for the loops of the conversion, like Visit.
 func (p *Prints) Sweep(list []Definition, visit func(n int) error) error {
 	stops := p.sweepUnit()
 	if len(list) == 0 {
