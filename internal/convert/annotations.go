@@ -98,25 +98,18 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	return nil
 }
 
-// annotated reports whether the struct or union at off, or any of its members, may be annotated.
-func (u *unit) annotated(off uint32) (bool, error) {
-	e, err := u.r.Peek(off)
-	if err != nil || e.Abbrev == nil || !e.Abbrev.Children || e.Has(dwarf.Annotation) {
-		return err == nil && e.Has(dwarf.Annotation), err
+// annotated reports whether the struct or union e, or any of its members, may be annotated.
+func (u *unit) annotated(e *dwarf.DIE) (bool, error) {
+	if e.Has(dwarf.Annotation) {
+		return true, nil
 	}
-	for off = e.Next; ; {
-		c, err := u.r.Peek(off)
-		if err != nil || c.Abbrev == nil {
-			return false, err
-		}
-		if c.Abbrev.Tag == dwarf.TagLLVMAnnotation || c.Abbrev.Tag == std.TagMember &&
-			(c.Abbrev.Children || c.Has(dwarf.Annotation)) {
-			return true, nil
-		}
-		if off, err = u.r.After(c); err != nil {
-			return false, err
+	var c dwarf.DIE
+	for err := range u.r.Children(e, &c, dwarf.TagLLVMAnnotation, std.TagMember) {
+		if err != nil || c.Tag != std.TagMember || c.Children || c.Has(dwarf.Annotation) {
+			return err == nil, err
 		}
 	}
+	return false, nil
 }
 
 func (u *unit) memberDeclTags(d *desc, target types.ID) error {

@@ -2,7 +2,6 @@ package convert
 
 import (
 	std "debug/dwarf"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -11,29 +10,14 @@ import (
 // visitSwept visits the definitions that a sweep finds, as far as a plan can read their entries.
 // Visiting them before all other entries is faster, because the processor predicts more branches.
 func (u *unit) visitSwept() error {
-	stops := u.prints.Sweep()
+	list := u.pending.list[:]
 	if u.visited.on {
-		return nil
+		list = nil
 	}
-	left, p := stops[:0], &u.pending
-	for part := range slices.Chunk(stops, len(p.list)) {
-		if err := u.prints.Definitions(part, p.list[:]); err != nil {
-			return err
-		}
-		for _, d := range p.list[:len(part)] {
-			if d.End == 0 {
-				left = append(left, d.Off)
-				continue
-			}
-			p.list[p.n] = d
-			p.n++
-		}
-		if err := u.visitPending(); err != nil {
-			return err
-		}
-	}
-	u.prints.Leave(left)
-	return nil
+	return u.prints.Sweep(list, func(n int) error {
+		u.pending.n = n
+		return u.visitPending()
+	})
 }
 
 // visitDefinition adds the definition at offset off if a plan can read its entry (see package
@@ -161,7 +145,7 @@ func (v *visitedDefinitions) find(off uint32) *visited {
 // visitType adds a type that may be a definition. It returns the same values as visit.
 func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) &&
-		u.r.Value(e, dwarf.Declaration).Val != 0 {
+		e.Value(dwarf.Declaration).Val != 0 {
 		return true, 0, nil
 	}
 	anonymous := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
@@ -185,10 +169,10 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	var fp dwarf.Fingerprint
 	u.prints.EnclosedRoot = false
 	if anonymous || e.Abbrev.Tag == std.TagTypedef {
-		fp, err = u.prints.Type(e.Off, 0)
+		fp, err = u.prints.Type(e.Off)
 		enter = true
 	} else {
-		fp, end, err = u.prints.Entry(e, 0)
+		fp, end, err = u.prints.Entry(e)
 	}
 	if err != nil {
 		return false, 0, err
@@ -257,7 +241,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	}
 	enum := e.Tag == std.TagEnumerationType
 	if !enum && !e.Has(dwarf.Name) && !e.Has(dwarf.Specification) {
-		if noted, err := u.annotated(e.Off); err != nil || !noted {
+		if noted, err := u.annotated(e); err != nil || !noted {
 			return found, err
 		}
 	}

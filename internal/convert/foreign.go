@@ -15,7 +15,7 @@ import (
 // Rule: entries in other units: type units, LTO, dwz.
 
 func (u *unit) visitImport(e dwarf.Head) error {
-	t, err := u.refTo(e.Off, u.r.Value(e, dwarf.Import))
+	t, err := u.refTo(e.Off, e.Value(dwarf.Import))
 	if err != nil || t.u == nil || t.u == u.c.main {
 		return err
 	}

@@ -26,8 +26,8 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 		return true, 0, nil
 	}
 	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) &&
-		u.r.Value(k, dwarf.Inline).Val > inlined {
-		return u.visitBody(u.r.Body(k))
+		k.Value(dwarf.Inline).Val > inlined {
+		return true, 0, nil
 	}
 	e := &u.c.scratch.subprogram
 	if err := u.r.Read(k.Off, e); err != nil {
@@ -35,38 +35,31 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 	}
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
-		var body *dwarf.Function
+		enter = true
 		if u.c.sites != nil && u == u.c.main {
-			if body, err = u.visitSites(e); err != nil {
+			if enter, next, err = u.visitSites(e); err != nil {
 				return false, 0, err
 			}
 		}
-		switch onlySites := u.c.in.opt.Want == OnlySites; {
-		case onlySites && body != nil:
-			return u.visitBody(body, nil)
-		case onlySites:
-			return u.visitBody(u.r.Body(k))
+		if u.c.in.opt.Want == OnlySites {
+			return enter, next, nil
 		}
 		if err := u.addFunction(e, 0, false); err != nil {
 			return false, 0, err
 		}
-		return u.visitBody(u.r.Function(e)) // in most cases, u.r has just read it
+		f, err := u.r.Function(e) // in most cases, u.r has just read it
+		if err != nil {
+			return false, 0, err
+		}
+		if f.Declares {
+			return true, 0, nil
+		}
+		return false, f.End, nil
 	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration) || u.c.in.opt.Want == OnlySites:
 	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
 		u.codeless = append(u.codeless, e.Off)
 	}
-	return u.visitBody(u.r.Body(k))
-}
-
-// visitBody returns visit's results for a function: enter is set if f contains declarations.
-func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32, _ error) {
-	if err != nil {
-		return false, 0, err
-	}
-	if f.Declares {
-		return true, 0, nil
-	}
-	return false, f.End, nil
+	return true, 0, nil
 }
 
 // visitNameless adds the functions that have no symbol at their entry. It skips such a function if

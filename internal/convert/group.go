@@ -66,7 +66,7 @@ func (c *converter) enterGroup(h *dwarf.Unit) {
 	if len(g.units) > 0 {
 		for _, u := range g.units {
 			delete(c.neighbours.others, u.r.Unit)
-			u.r.Unload()
+			u.r.Forget()
 		}
 		c.scratch.units = append(c.scratch.units, g.units...)
 		g.units, c.neighbours.recent = g.units[:0], nil
@@ -89,6 +89,6 @@ func (c *converter) newUnit(h *dwarf.Unit) *unit {
 	}
 	u.number = c.neighbours.number(h)
 	u.r.Share(c.neighbours.tables)
-	u.prints.Share(&c.own.prints)
+	u.prints.Merged, u.prints.File = c.own.prints.Merged, c.own.prints.File
 	return u
 }

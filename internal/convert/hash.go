@@ -39,7 +39,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if u.c.repeats != repeatMost {
 		return t.addAtOnce(i, depth)
 	}
-	fp, err := u.prints.Type(t.off, 0)
+	fp, err := u.prints.Type(t.off)
 	if err != nil {
 		return types.Hash{}, err
 	}

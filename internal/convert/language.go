@@ -34,7 +34,7 @@ func OnlyAssembler(d *dwarf.Data) bool {
 	}
 	var r dwarf.Reader
 	for i := range d.Units {
-		if err := r.LoadRoot(d, &d.Units[i]); err != nil ||
+		if err := r.Load(d, &d.Units[i]); err != nil ||
 			!slices.Contains(language.Codes("asm"), r.Root.Value(dwarf.Language).Val) {
 			return false
 		}

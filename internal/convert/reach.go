@@ -100,7 +100,7 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef, int32) 
 	r.walk++
 	r.queue = r.queue[:0]
 	u := c.main
-	err := u.r.Outward(func(die uint32, to dwarf.Value) error {
+	err := u.r.References(u.r.Root.Off, true, func(die uint32, to dwarf.Value) error {
 		t, err := u.refTo(die, to)
 		if err == nil && t.u != nil && !known(t) {
 			r.queue, err = t.queue(r.queue)
@@ -174,7 +174,7 @@ func (u *unit) references(off uint32) error {
 		}
 	}
 	clear(q.last[:])
-	return u.r.References(off, q.visit)
+	return u.r.References(off, false, q.visit)
 }
 
 // referring is the state of unit.references.

@@ -27,7 +27,6 @@ type sites struct {
 	ids       []types.ID        // by function: its node, once the unit has been read
 	stack     []openSite        // the sites around the entry that is being read
 	known     []knownParam      // of the sites in stack
-	body      dwarf.Function    // what visitSites returns
 	proto     []uint32          // scratch
 	entry     dwarf.DIE         // scratch
 	other     dwarf.DIE         // scratch
@@ -63,32 +62,30 @@ func (s *sites) begin() {
 	clear(s.origins)
 }
 
-// visitSites reads the sites in a function with code. Unless it returns nil, it has read all of the
-// function, and returns what Body would return, except that Declares may be set without need.
+// visitSites reads the sites in a function with code, and returns the same values as visit.
 // Rule: sites of inlined functions: where they are. Source: pahole's branch next; resolve_btfids of
 // Linux 7.4.
-func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
+func (u *unit) visitSites(e *dwarf.DIE) (enter bool, next uint32, err error) {
 	s := u.c.sites
 	if !e.Children {
-		return nil, nil
+		return true, 0, nil
 	}
 	if dropped, err := u.isDropped(e); dropped || err != nil {
-		return nil, err
+		return true, 0, err
 	}
 	s.machine.Operands, s.machine.Addrx = u.r.Operands(), u.r.AddrxAt
 	frame := e.Value(dwarf.FrameBase)
 	die := e.Off
 	s.stack, s.known = s.stack[:0], s.known[:0]
-	s.body.Declares = false
 	off := e.Next
 	for depth := 1; depth > 0; {
-		off = u.r.SkipToCall(off)
-		a, next, err := u.r.Declaration(off)
+		off, _ = u.r.Skip(off, dwarf.SkipToCall)
+		h, err := u.r.Peek(off)
 		if err != nil {
-			return nil, err
+			return false, 0, err
 		}
-		if a == nil {
-			off = next
+		if h.Abbrev == nil {
+			off = h.Next
 			depth--
 			if n := len(s.stack); n > 0 && s.stack[n-1].depth > depth {
 				s.close()
@@ -98,15 +95,15 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 			}
 			continue
 		}
-		e := &s.entry
+		e, a := &s.entry, h.Abbrev
 		switch n := len(s.stack); {
 		case a.Tag == std.TagInlinedSubroutine:
 			if err := u.r.Read(off, e); err != nil {
-				return nil, err
+				return false, 0, err
 			}
-			off = e.Next
+			off = h.Next
 			if err := u.openSite(e, depth+1); err != nil {
-				return nil, err
+				return false, 0, err
 			}
 			if !a.Children {
 				s.close()
@@ -114,41 +111,33 @@ func (u *unit) visitSites(e *dwarf.DIE) (*dwarf.Function, error) {
 			}
 			depth++
 			continue
-		case a.Tag == std.TagFormalParameter && n > 0 && s.stack[n-1].depth == depth &&
-			s.stack[n-1].function >= 0:
-			if err := u.r.Read(off, e); err != nil {
-				return nil, err
-			}
-			if err := u.locateSite(e, &s.stack[n-1], die, frame); err != nil {
-				return nil, err
-			}
-			if off, err = u.r.AfterChildren(e); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		h, err := u.r.Peek(off)
-		if err != nil {
-			return nil, err
-		}
-		if a.Tag == std.TagLexDwarfBlock {
+		case a.Tag == std.TagLexDwarfBlock:
 			if off = h.Next; a.Children {
 				depth++
 			}
 			continue
-		}
-		if len(s.stack) == 0 && (a.Encloses || a.Declares()) {
-			s.body.Declares = true
+		case a.Tag == std.TagFormalParameter && n > 0 && s.stack[n-1].depth == depth &&
+			s.stack[n-1].function >= 0:
+			if err := u.r.Read(off, e); err != nil {
+				return false, 0, err
+			}
+			if err := u.locateSite(e, &s.stack[n-1], die, frame); err != nil {
+				return false, 0, err
+			}
+		case n == 0 && (a.Encloses || a.Declares()):
+			enter = true
 		}
 		if off, err = u.r.After(h); err != nil {
-			return nil, err
+			return false, 0, err
 		}
 	}
 	for len(s.stack) > 0 {
 		s.close()
 	}
-	s.body.End = off
-	return &s.body, nil
+	if enter {
+		return true, 0, nil
+	}
+	return false, off, nil
 }
 
 // isDropped reports whether the linker has dropped the code of the function e. Then the addresses

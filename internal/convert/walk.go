@@ -47,7 +47,11 @@ func (u *unit) walkEntries() error {
 			off = end
 			continue
 		}
-		if next, deeper := u.r.SkipIdle(off, depth != global); next != off {
+		how := dwarf.SkipGlobal
+		if depth != global {
+			how = dwarf.SkipLocal
+		}
+		if next, deeper := u.r.Skip(off, how); next != off {
 			off, depth = next, depth+deeper
 			continue
 		}

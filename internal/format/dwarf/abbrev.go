@@ -120,12 +120,6 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.valid && t.off == off && t.f == f {
 		return nil
 	}
-	return t.compileOf(d, off, f, 0)
-}
-
-// compileOf does the work of compile. If only isn't 0, it is the code of the one declaration to
-// compile.
-func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) error {
 	if t.f != f || t.compiled == nil || len(t.compiled.bySpelling) > maxCompiled {
 		t.compiled = newCompiledAbbrevs()
 	}
@@ -149,12 +143,6 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 		if code == 0 {
 			break
 		}
-		if only != 0 && code != only {
-			if c.pos = t.spell(c.buf, c.pos); c.pos == 0 {
-				return d.damaged(".debug_abbrev", uint64(at), "the abbreviation is cut off")
-			}
-			continue
-		}
 		a := t.compileOne(&c)
 		if a == nil {
 			return d.damaged(".debug_abbrev", uint64(at), "the abbreviation is cut off")
@@ -163,9 +151,6 @@ func (t *abbrevTable) compileOf(d *Data, off uint64, f format, only uint64) erro
 		t.refersOut = t.refersOut || a.refersOut
 		t.declaring = min(t.declaring, a.declaring)
 		t.add(code, a, n)
-		if only != 0 {
-			return nil // t isn't valid: it lacks the other declarations
-		}
 	}
 	if t.annotated {
 		t.stopAtAnonymous()

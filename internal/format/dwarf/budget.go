@@ -128,14 +128,6 @@ type tableKey struct {
 // Share makes r use the tables in t, and add its tables to t. r must not have loaded a unit yet.
 func (r *Reader) Share(t *Tables) { r.tables = t }
 
-// Unload ends the use of the loaded unit. If r shares tables, the unit's table is dropped there.
-func (r *Reader) Unload() {
-	if r.tables != nil {
-		delete(r.tables.byKey, tableKey{r.Unit.AbbrevOff, r.f})
-	}
-	r.Unit, r.buf, r.abbrevs = nil, nil, abbrevTable{}
-}
-
 func (r *Reader) loadAbbrevs() error {
 	key := tableKey{r.Unit.AbbrevOff, r.f}
 	if r.tables != nil {

@@ -9,9 +9,9 @@ type Definition struct {
 	End   uint32 // the offset after the definition
 }
 
-// Definitions reads the entries at offs into list, which has the same length. For an entry that is
+// definitions reads the entries at offs into list, which is at least as long. For an entry that is
 // not a definition, or that can't be read with a plan, End is 0.
-func (p *Prints) Definitions(offs []uint32, list []Definition) (err error) {
+func (p *Prints) definitions(offs []uint32, list []Definition) (err error) {
 	buf, plans, simple := p.r.buf, p.r.abbrevs.plans, printSimple
 	if !p.Merged || !p.r.little {
 		simple = 0
@@ -80,6 +80,6 @@ func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) 
 			return fp, 0, nil
 		}
 	}
-	fp, err = p.Type(off, 0)
+	fp, err = p.Type(off)
 	return fp, at + lead + uint32(pl.size), err
 }

@@ -46,8 +46,8 @@ func (e *DIE) Value(s Attr) Value {
 }
 
 // Children reads the children of e into c, one after another: those with one of the tags, or all
-// if no tags are given. Deeper entries are skipped. An error ends the iteration. The loop body may
-// change c.
+// if no tags are given. Deeper and other entries are skipped, without decoding them. An error ends
+// the iteration. The loop body may change c.
 //
 //	for err := range r.Children(e, &c, std.TagMember) {
 //		if err != nil {
@@ -59,18 +59,28 @@ func (r *Reader) Children(e, c *DIE, tags ...std.Tag) iter.Seq[error] {
 	next, more := e.Next, e.Children
 	return func(yield func(error) bool) {
 		for more {
-			err := r.Read(next, c)
-			if err == nil && c.Null {
+			a, pos, err := r.entry(next)
+			if a == nil && err == nil {
 				return
 			}
-			if err == nil {
-				next, err = r.AfterChildren(c)
+			wanted := a != nil && (len(tags) == 0 || slices.Contains(tags, a.Tag))
+			switch {
+			case err != nil:
+			case wanted:
+				if err = r.decode(next, a, pos, c); err == nil {
+					next, err = r.afterDIE(c)
+				}
+			default:
+				var e Head
+				if e, err = r.head(next, a, pos); err == nil {
+					next, err = r.After(e)
+				}
 			}
 			if err != nil {
 				yield(err)
 				return
 			}
-			if len(tags) == 0 || slices.Contains(tags, c.Tag) {
+			if wanted {
 				more = yield(nil)
 			}
 		}

@@ -48,19 +48,25 @@
 // same information in 32 bytes, for the fast loops. A declaration has a plan if its entries are
 // small and simple enough, as nearly all are.
 //
-// These methods read the entries of a unit:
+// There is one way to read an entry: [Reader.Read] decodes its wanted attributes, which are those
+// that the conversion to BTF uses (constants.go), to a [DIE]. [Reader.Children] does the same for
+// one child after another. [Reader.String], [Reader.FirstAddress], [Reader.Locations] and others
+// resolve the values of attributes; [Operands.Next] reads the operations of an expression
+// (expression.go).
 //
-//   - [Prints.Sweep] goes over the entries at file scope: it makes the fingerprints of types, and
-//     lists the entries that the conversion must visit (sweep.go); [Prints.Definitions] reads the
-//     definitions among these (definition.go);
-//   - [Reader.SkipIdle] uses plans to skip entries that declare nothing (skip.go);
-//   - [Prints.Definition] and [Prints.Type] make fingerprints, with the plan of an entry
-//     (fastprint.go) or, if it has none, attribute by attribute (plainprint.go);
+// The loops of the conversion (package convert) pass far more entries than they decode. Only they
+// use the other ways, which are faster:
+//
+//   - [Prints.Sweep] goes over the entries at file scope: it makes the fingerprints of types, lists
+//     the entries that the conversion must visit (sweep.go), and reads the definitions among these
+//     (definition.go); [Prints.Visit] leads from one of the others to the next;
+//   - [Reader.Skip] uses plans to skip entries that declare nothing (skip.go);
 //   - [Reader.Peek] returns a [Head]: where an entry ends, and its abbreviation declaration;
-//   - [Reader.Read], [Reader.Children] and [Reader.Function] decode an entry's wanted attributes:
-//     those that the conversion to BTF uses (constants.go);
-//   - [Reader.StringAt], [Reader.Address] and [Reader.Locations] resolve the values of attributes;
-//   - [Operands.Next] reads the operations of an expression (expression.go).
+//     [Reader.After] skips the entry and its children;
+//   - [Prints.Definition], [Prints.Type] and [Prints.Entry] make fingerprints, with the plan of an
+//     entry (fastprint.go) or, if it has none, attribute by attribute (plainprint.go);
+//   - [Reader.Function] reads the parameters of a function, and remembers them (function.go);
+//   - [Reader.References] and [Reader.Through] find what entries refer to (references.go).
 //
 // Input is untrusted. budget.go limits the work that a file can cause.
 //

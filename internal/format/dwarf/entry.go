@@ -3,12 +3,17 @@ package dwarf
 // Read decodes the DIE at offset off. At the end of the unit it returns a null entry.
 func (r *Reader) Read(off uint32, e *DIE) error {
 	a, pos, err := r.entry(off)
-	e.Off, e.mask = off, 0
 	if a == nil {
+		e.Off, e.mask = off, 0
 		e.Null, e.Next, e.Tag, e.Children = true, uint32(pos), 0, false
 		return err
 	}
-	e.Null, e.Tag, e.Children, e.mask = false, a.Tag, a.Children, a.mask
+	return r.decode(off, a, pos, e)
+}
+
+// decode decodes the DIE at offset off, whose declaration is a. Its attributes begin at pos.
+func (r *Reader) decode(off uint32, a *Abbrev, pos int, e *DIE) error {
+	e.Off, e.Null, e.Tag, e.Children, e.mask = off, false, a.Tag, a.Children, a.mask
 	for i := range a.runs {
 		run := &a.runs[i]
 		end := pos + int(run.size)
@@ -70,13 +75,6 @@ func (r *Reader) entry(off uint32) (a *Abbrev, pos int, err error) {
 	return a, pos, nil
 }
 
-// Declaration returns the abbreviation declaration of the entry at offset off, and the offset after
-// the entry's code. The declaration is nil at the end of a list of siblings.
-func (r *Reader) Declaration(off uint32) (a *Abbrev, next uint32, err error) {
-	a, pos, err := r.entry(off)
-	return a, uint32(pos), err
-}
-
 // Block returns the bytes of an attribute of ClassBlock whose value is v.
 func (r *Reader) Block(v uint64) []byte {
 	off, n := uint32(v), uint32(v>>32)
@@ -86,21 +84,30 @@ func (r *Reader) Block(v uint64) []byte {
 // Head has the place and the declaration of an entry whose attributes have not been read.
 type Head struct {
 	Off    uint32
-	Pos    uint32  // offset of the first attribute
 	Next   uint32  // the offset after the attributes
 	Abbrev *Abbrev // nil at the end of a list of siblings
+	pos    uint32  // offset of the first attribute
+	r      *Reader
 }
 
 // Has reports whether the entry has the attribute.
 func (e Head) Has(s Attr) bool { return e.Abbrev.has(s) }
 
 // Peek returns the Head of the entry at offset off.
+//
+// Peek is for the loops of the conversion, like After. Other callers use Read or Children.
 func (r *Reader) Peek(off uint32) (Head, error) {
 	a, pos, err := r.entry(off)
-	e := Head{Off: off, Pos: uint32(pos), Next: uint32(pos), Abbrev: a}
 	if a == nil {
-		return e, err
+		return Head{Off: off, Next: uint32(pos)}, err
 	}
+	return r.head(off, a, pos)
+}
+
+// head returns the Head of the entry at offset off, whose declaration is a. Its attributes begin at
+// pos.
+func (r *Reader) head(off uint32, a *Abbrev, pos int) (_ Head, err error) {
+	e := Head{Off: off, Next: uint32(pos), Abbrev: a, pos: uint32(pos), r: r}
 	for i := range a.runs {
 		if pos += int(a.runs[i].size); pos > len(r.buf) {
 			return e, r.Damaged(off, "the entry is cut off")
@@ -115,9 +122,9 @@ func (r *Reader) Peek(off uint32) (Head, error) {
 	return e, nil
 }
 
-// Value reads an attribute of an entry. It returns the zero Value if the entry lacks the attribute.
-func (r *Reader) Value(e Head, s Attr) Value {
-	pos := int(e.Pos)
+// Value reads an attribute. It returns the zero Value if the entry lacks the attribute.
+func (e Head) Value(s Attr) Value {
+	r, pos := e.r, int(e.pos)
 	for i := range e.Abbrev.runs {
 		run := &e.Abbrev.runs[i]
 		for i := range run.wanted {
@@ -147,7 +154,7 @@ func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	if a == nil || a.form != formIndirect {
 		return a != nil && (a.form == formSdata || a.size == 0), nil
 	}
-	pos := int(h.Pos)
+	pos := int(h.pos)
 	for i := range h.Abbrev.runs {
 		run := &h.Abbrev.runs[i]
 		pos += int(run.size)
@@ -167,14 +174,14 @@ func (r *Reader) After(e Head) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil
 	}
-	if next := r.ahead(e.Off, r.Value(e, Sibling)); next != 0 {
+	if next := r.ahead(e.Off, e.Value(Sibling)); next != 0 {
 		return next, nil
 	}
 	return r.afterList(e.Next)
 }
 
-// AfterChildren is like After, but for an entry that has been decoded.
-func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
+// afterDIE is like After, but for an entry that has been decoded.
+func (r *Reader) afterDIE(e *DIE) (uint32, error) {
 	if !e.Children {
 		return e.Next, nil
 	}
@@ -196,7 +203,7 @@ func (r *Reader) ahead(off uint32, ref Value) uint32 {
 // afterList returns the offset after the list of siblings that continues at offset off.
 func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
-		next, deeper := r.skip(off, &skipAll)
+		next, deeper := r.Skip(off, skipAll)
 		off, depth = next, depth+deeper
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // usually true
 			r.work--
@@ -213,7 +220,7 @@ func (r *Reader) afterList(off uint32) (uint32, error) {
 		case e.Abbrev == nil:
 			depth--
 		case e.Abbrev.Children:
-			if next := r.ahead(e.Off, r.Value(e, Sibling)); next != 0 {
+			if next := r.ahead(e.Off, e.Value(Sibling)); next != 0 {
 				off = next
 			} else {
 				depth++

@@ -48,7 +48,7 @@ func Example() {
 				return
 			}
 			head, _ := r.Peek(e.Off)
-			fp, _, _ := prints.Entry(head, 0)
+			fp, _, _ := prints.Entry(head)
 			name, _ := r.String(&e, Name)
 			fmt.Printf("%s: struct %s, %d bytes, known: %v\n", file, name, e.Val[ByteSize], known[fp])
 			known[fp] = true

@@ -33,7 +33,7 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 	swept := Prints{Merged: merged}
 	swept.Reset(r)
 	followOthers(&swept, same)
-	swept.Sweep()
+	swept.sweepUnit()
 	pair := func(off uint32, what uint64, f, p Fingerprint) {
 		f.mix(what)
 		p.mix(what)
@@ -51,22 +51,22 @@ func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
 			return
 		}
 		if e.Abbrev != nil {
-			f, err := fast.Type(off, 0)
-			p, err2 := plain.Type(off, 0)
+			f, err := fast.Type(off)
+			p, err2 := plain.Type(off)
 			if err != nil || err2 != nil {
 				return
 			}
 			pair(off, 1, f, p)
-			if f, err = swept.Type(off, 0); err != nil {
+			if f, err = swept.Type(off); err != nil {
 				t.Errorf("after a sweep: %v", err)
 			}
 			pair(off, 1, f, p)
-			f, end, err := fast.Entry(e, 0)
+			f, end, err := fast.Entry(e)
 			e, err2 := plain.r.Peek(off)
 			if err != nil || err2 != nil {
 				return
 			}
-			p, end2, err2 := plain.Entry(e, 0)
+			p, end2, err2 := plain.Entry(e)
 			if err2 != nil {
 				return
 			}
@@ -222,11 +222,11 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 	}
 	var p Prints
 	p.Reset(&r)
-	first, err := p.Type(13, 0)
+	first, err := p.Type(13)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := p.Type(30, 0); err != nil || first == second {
+	if second, err := p.Type(30); err != nil || first == second {
 		t.Errorf("two base types have the fingerprint %x, error %v", first, err)
 	}
 }

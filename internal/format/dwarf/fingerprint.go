@@ -69,9 +69,6 @@ func (f Fingerprint) with(a, b uint64) Fingerprint {
 	return Fingerprint{f.B ^ b ^ hi, lo}
 }
 
-// Share prepares p for another unit of the file of q.
-func (p *Prints) Share(q *Prints) { p.Merged, p.File = q.Merged, q.File }
-
 // Forget prepares p for another file, with the given number.
 func (p *Prints) Forget(file uint64) {
 	p.File = file
@@ -104,11 +101,10 @@ func (p *Prints) place(off uint32) Fingerprint {
 
 // Type returns the fingerprint of a reference to the type entry at offset off.
 // Rule: fingerprints of types.
-func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
-	return p.reference(off, off, depth)
-}
+func (p *Prints) Type(off uint32) (Fingerprint, error) { return p.reference(off, off, 0) }
 
-// reference is like Type, for a reference in the entry at offset die, which errors name.
+// reference is like Type, for a reference in the entry at offset die, which errors name. depth
+// counts the references that are being followed.
 func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
 	s, known := p.types.slot(off)
 	if known {
@@ -181,9 +177,9 @@ func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 	}
 	if e.Abbrev.named() {
 		fp = tagPrint(e.Abbrev.Tag)
-		return fp, p.mixString(&fp, off, p.r.Value(e, Name))
+		return fp, p.mixString(&fp, off, e.Value(Name))
 	}
-	fp, _, err = p.Entry(e, depth)
+	fp, _, err = p.entry(e, depth)
 	return fp, err
 }
 
@@ -192,7 +188,9 @@ func tagPrint(t std.Tag) Fingerprint { return Fingerprint{printSeedB ^ uint64(t)
 
 // Entry returns the fingerprint of e with its children, even if a reference to e would contribute
 // only its kind and name. end is the offset after the children.
-func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error) {
+func (p *Prints) Entry(e Head) (fp Fingerprint, end uint32, err error) { return p.entry(e, 0) }
+
+func (p *Prints) entry(e Head, depth int) (fp Fingerprint, end uint32, err error) {
 	fp, err = p.mixEntry(printStart, e, depth)
 	if err != nil || !e.Abbrev.Children {
 		return fp, e.Next, err
@@ -201,7 +199,7 @@ func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error
 }
 
 func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error) {
-	pl, at := &e.Abbrev.plan, e.Pos-1
+	pl, at := &e.Abbrev.plan, e.pos-1
 	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) {
 		sum, end, err := p.mixAttributes(fp, pl, (*window)(p.r.buf[at:]), at, depth)
 		if err != nil || end != 0 {
@@ -244,7 +242,7 @@ func (p *Prints) mixRest(fp Fingerprint, off uint32, depth int) (_ Fingerprint, 
 		} else {
 			sub := p.place(c.Off)
 			if depth <= maxPrintDepth {
-				sub, off, err = p.Entry(c, depth+1)
+				sub, off, err = p.entry(c, depth+1)
 			} else {
 				p.EnclosedRoot = true // possibly
 				off, err = p.r.After(c)

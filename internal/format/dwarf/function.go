@@ -24,16 +24,17 @@ type Function struct {
 	of uint32 // offset of the function's entry; 0: none
 }
 
-// recentFunctions are the latest results of Function and Body.
+// recentFunctions are the latest results of Function.
 type recentFunctions struct {
-	functions [2]Function // the last two results of Function
+	functions [2]Function // the last two results
 	latest    uint8       // the index of the last result
-	body      Function
-	scratch   DIE // for a parameter
+	scratch   DIE         // for a parameter
 }
 
 // Function reads the children of the function or function type e. The last two results are cached,
 // because they are often needed again. A result is valid until two other functions have been read.
+//
+// Function is for the loops of the conversion. It is faster than Children.
 func (r *Reader) Function(e *DIE) (*Function, error) {
 	for range r.functions {
 		if f := &r.functions[r.latest]; f.of == e.Off {
@@ -43,10 +44,9 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	}
 	r.latest ^= 1
 	f := &r.functions[r.latest]
-	f.clear(e.Next)
-	f.Annotated = e.Has(Annotation)
+	*f = Function{Parameters: f.Parameters[:0], Annotated: e.Has(Annotation), End: e.Next}
 	if e.Children {
-		if err := r.readChildren(f, true); err != nil {
+		if err := r.readChildren(f); err != nil {
 			return nil, err
 		}
 	}
@@ -54,43 +54,28 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	return f, nil
 }
 
-// Body is like Function, but without parameters or cache. Its result is valid until the next call.
-func (r *Reader) Body(e Head) (*Function, error) {
-	f := &r.body
-	f.clear(e.Next)
-	if e.Abbrev.Children {
-		return f, r.readChildren(f, false)
-	}
-	return f, nil
-}
-
-// clear resets f to a function without children, whose attributes end at offset end.
-func (f *Function) clear(end uint32) {
-	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
-}
-
-// readChildren reads f's children from f.End on, also in blocks: parameters only if wanted is set.
-func (r *Reader) readChildren(f *Function, wanted bool) (err error) {
+// readChildren reads f's children from f.End on, also in blocks.
+func (r *Reader) readChildren(f *Function) (err error) {
 	off, depth := f.End, 1
 	for depth > 0 {
-		how := &skipLocal
-		if wanted && depth == 1 {
-			how = &skipToParameter
+		how := SkipLocal
+		if depth == 1 {
+			how = skipToParameter
 		}
-		next, deeper := r.skip(off, how)
+		next, deeper := r.Skip(off, how)
 		off, depth = next, depth+deeper
-		parameters := wanted && depth == 1 // deeper entries are not parameters of the function
+		parameters := depth == 1 // deeper entries are not parameters of the function
 		b, p, at := r.planned(off)
 		switch {
 		case b != nil && b[0] == 0:
 			r.work--
 			off++
 			depth--
-		case parameters && p.walk&planParam != 0:
+		case parameters && p.walk&planStop != 0 && std.Tag(p.tag) != std.TagInlinedSubroutine:
 			off, err = r.readParameter(f, off)
 		// an entry whose children are skipped one by one: it has no DW_AT_sibling
 		case p.walk&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren &&
-			p.varying == 0:
+			p.varying == 0 && p.sibling == 0:
 			off, err = r.afterList(at + uint32(p.size))
 		default:
 			off, deeper, err = r.readChild(f, off, parameters)
@@ -148,7 +133,7 @@ func (r *Reader) readParameter(f *Function, off uint32) (uint32, error) {
 	}
 	if e.Tag == TagLLVMAnnotation {
 		f.Annotated = true
-		return r.AfterChildren(e)
+		return r.afterDIE(e)
 	}
 	if e.Children || e.Has(Annotation) {
 		f.Annotated = true
@@ -157,5 +142,5 @@ func (r *Reader) readParameter(f *Function, off uint32) (uint32, error) {
 		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),
 		Name: e.Value(Name), Type: e.Value(Type), Origin: e.Value(Origin), Location: e.Value(Location),
 	})
-	return r.AfterChildren(e)
+	return r.afterDIE(e)
 }

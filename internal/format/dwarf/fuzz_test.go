@@ -96,7 +96,7 @@ func readAll(f *elf.File) {
 			continue
 		}
 		p.Reset(&r)
-		p.Sweep()
+		p.sweepUnit()
 		if readUnit(&r, &p) != nil {
 			continue
 		}
@@ -120,17 +120,13 @@ func readUnit(r *Reader, p *Prints) error {
 		if err != nil {
 			return err
 		}
-		if skipped, err := r.AfterChildren(&e); err != nil || skipped != after {
+		if skipped, err := r.afterDIE(&e); err != nil || skipped != after {
 			return err
 		}
-		f, err := r.Function(&e)
-		if err != nil {
+		if _, err := r.Function(&e); err != nil {
 			return err
 		}
-		if body, err := r.Body(head); err != nil || body.End != f.End {
-			return err
-		}
-		if _, err := p.Type(off, 0); err != nil {
+		if _, err := p.Type(off); err != nil {
 			return err
 		}
 		for s := Attr(0); s < numAttrs; s++ {

@@ -31,10 +31,10 @@ func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
 // the first range. A function that the compiler split into a hot and a cold part has only ranges;
 // the first one is the hot part. ok is false if there is no address.
 func (r *Reader) FirstAddress(e *DIE) (addr uint64, ok bool, err error) {
-	if a, ok := r.Address(e, LowPC); ok {
+	if a, ok := r.address(e, LowPC); ok {
 		return a, true, nil
 	}
-	if a, ok := r.Address(e, EntryPC); ok {
+	if a, ok := r.address(e, EntryPC); ok {
 		return a, true, nil
 	}
 	return r.rangeStart(e, true)
@@ -44,17 +44,17 @@ func (r *Reader) FirstAddress(e *DIE) (addr uint64, ok bool, err error) {
 // where the code begins: DW_AT_low_pc, or the start of the first range that isn't empty. It is
 // meant for inlined calls, whose entry need not be where their code begins.
 func (r *Reader) EntryAddress(e *DIE) (addr uint64, ok bool, err error) {
-	if a, ok := r.Address(e, EntryPC); ok {
+	if a, ok := r.address(e, EntryPC); ok {
 		return a, true, nil
 	}
 	if e.Constant(EntryPC) { // an offset from the base address (2.18)
-		if a, ok := r.Address(e, LowPC); ok {
+		if a, ok := r.address(e, LowPC); ok {
 			return a + e.Val[EntryPC], true, nil
 		}
 		a, ok, err := r.rangeStart(e, true)
 		return a + e.Val[EntryPC], ok, err
 	}
-	if a, ok := r.Address(e, LowPC); ok {
+	if a, ok := r.address(e, LowPC); ok {
 		return a, true, nil
 	}
 	return r.rangeStart(e, false)
@@ -121,7 +121,7 @@ func (r *Reader) listTable(base Attr) uint64 {
 }
 
 func (r *Reader) unitBase() uint64 {
-	if a, ok := r.Address(&r.Root, LowPC); ok {
+	if a, ok := r.address(&r.Root, LowPC); ok {
 		return a
 	}
 	return r.low

@@ -43,8 +43,8 @@ const (
 	planLocal                          // like planIdle, but only inside functions
 	planEnter                          // definitions may be nested in it; it is no struct or union
 	planStruct                         // definitions may be nested in it; it is a struct or union
-	// it is a parameter of a function, "...", or an annotation
-	planParam
+	// it is a parameter of a function, "...", an annotation, or an inlined call
+	planStop
 )
 
 // printFlags say how to fingerprint an entry.
@@ -194,8 +194,9 @@ func makePlan(a *Abbrev) plan {
 		p.walk |= planEnter
 	}
 	switch a.Tag {
-	case std.TagFormalParameter, std.TagUnspecifiedParameters, TagLLVMAnnotation:
-		p.walk |= planParam
+	case std.TagFormalParameter, std.TagUnspecifiedParameters, TagLLVMAnnotation,
+		std.TagInlinedSubroutine:
+		p.walk |= planStop
 	}
 	if whole && size <= planSize {
 		p.planPrint(a, wanted)
@@ -216,7 +217,7 @@ func (p *plan) fixedStep() uint8 {
 		return 0
 	}
 	switch p.walk &^ planSized {
-	case planIdle, planIdle | planParam, planIdle | planChildren | planEnter:
+	case planIdle, planIdle | planStop, planIdle | planChildren | planEnter:
 		return p.size
 	}
 	return 0

@@ -75,14 +75,14 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 		seen := map[Fingerprint]bool{}
 		for i := range offs {
 			off := offs[(i*7)%len(offs)]
-			got, err := together.Type(off, 0)
+			got, err := together.Type(off)
 			if err != nil {
 				t.Fatal(err)
 			}
 			alone.Reset(&r)
 			alone.types = printTable{}
 			alone.types.reset()
-			want, err := alone.Type(off, 0)
+			want, err := alone.Type(off)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestRootsByTheirPlans(t *testing.T) {
 			}
 			if end != 0 {
 				roots++
-				want, _, err := p.Entry(e, 0)
+				want, _, err := p.Entry(e)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,7 +6,7 @@ import (
 )
 
 func (p *Prints) mixString(fp *Fingerprint, die uint32, v Value) error {
-	v, err := p.r.ByOffset(die, v)
+	v, err := p.r.byOffset(die, v)
 	if err != nil {
 		return err
 	}

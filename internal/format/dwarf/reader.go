@@ -39,18 +39,6 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	return nil
 }
 
-// LoadRoot reads only the unit's own DIE, Root. It needs less time than Load.
-func (r *Reader) LoadRoot(d *Data, u *Unit) error {
-	if err := r.open(d, u); err != nil {
-		return err
-	}
-	c := cursor{buf: r.buf, pos: int(u.HeaderLen)}
-	if err := r.abbrevs.compileOf(r.in, u.AbbrevOff, r.f, c.uleb()); err != nil {
-		return err
-	}
-	return r.Read(u.HeaderLen, &r.Root)
-}
-
 // open makes r read the bytes of u.
 func (r *Reader) open(d *Data, u *Unit) error {
 	if r.D != d {
@@ -87,9 +75,14 @@ func (r *Reader) open(d *Data, u *Unit) error {
 	return nil
 }
 
-// Forget prepares r for another file. It keeps only what doesn't depend on the file: memory, and
-// compiled abbreviation declarations.
+// Forget ends the use of the loaded unit, so that r can read another file. r keeps only what
+// doesn't depend on the file: memory, and compiled abbreviation declarations. If r shares tables,
+// the unit's table is dropped there.
 func (r *Reader) Forget() {
+	if r.tables != nil {
+		delete(r.tables.byKey, tableKey{r.Unit.AbbrevOff, r.f})
+		r.abbrevs = abbrevTable{}
+	}
 	r.D, r.in, r.Unit, r.buf, r.work = nil, nil, nil, nil, 0
 	r.abbrevs.valid = false
 }

@@ -1,7 +1,6 @@
 package dwarf
 
 import (
-	"cmp"
 	std "debug/dwarf"
 	stdelf "debug/elf"
 	"fmt"
@@ -109,12 +108,12 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 		t.Fatalf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, h.Next, err, e.Next)
 	}
 	after, err := r.After(h)
-	if skipped, err2 := r.AfterChildren(e); skipped != after || err != nil || err2 != nil {
-		t.Errorf("entry at %#x: After says %#x, %v; AfterChildren %#x, %v", e.Off, after, err, skipped,
+	if skipped, err2 := r.afterDIE(e); skipped != after || err != nil || err2 != nil {
+		t.Errorf("entry at %#x: After says %#x, %v; afterDIE %#x, %v", e.Off, after, err, skipped,
 			err2)
 	}
 	for s := range numAttrs {
-		if got, want := r.Value(h, s), e.Value(s); got != want {
+		if got, want := h.Value(s), e.Value(s); got != want {
 			t.Errorf("entry at %#x: attr %d is %+v, read with all others %+v", e.Off, s, got, want)
 		}
 	}
@@ -132,7 +131,7 @@ func value(r *Reader, e *DIE, s Attr) string {
 	case ClassRef:
 		return fmt.Sprint(int64(v + r.Unit.Off))
 	case ClassAddr, ClassAddrx:
-		a, ok := r.Address(e, s)
+		a, ok := r.address(e, s)
 		if !ok {
 			return "no address"
 		}
@@ -163,47 +162,4 @@ func standardValue(f std.Field, u *Unit) string {
 		return fmt.Sprintf("%x", v)
 	}
 	return fmt.Sprintf("%v (%T)", f.Val, f.Val)
-}
-
-// TestLoadRoot compares the roots that LoadRoot and Load read.
-func TestLoadRoot(t *testing.T) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
-	languages := map[uint64]bool{}
-	for _, path := range paths {
-		f, err := elf.Open(path)
-		if err != nil {
-			continue // meant to be damaged
-		}
-		defer f.Close()
-		d, err := New(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var alone, whole Reader
-		for i := range d.Units {
-			if err := cmp.Or(alone.LoadRoot(d, &d.Units[i]), whole.Load(d, &d.Units[i])); err != nil {
-				t.Fatal(err)
-			}
-			a, b := &alone.Root, &whole.Root
-			same := a.Tag == b.Tag && a.Next == b.Next && a.mask == b.mask
-			for attr := range numAttrs {
-				same = same && (!b.Has(attr) || a.Value(attr) == b.Value(attr))
-			}
-			if !same {
-				t.Errorf("%s: the root is %+v, want %+v", path, a, b)
-			}
-			languages[a.Value(Language).Val] = true
-			var next DIE // LoadRoot must not leave an incomplete table that Load would use
-			if err := cmp.Or(whole.LoadRoot(d, &d.Units[i]), whole.Load(d, &d.Units[i]),
-				whole.Read(whole.Root.Next, &next)); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	if len(languages) < 2 {
-		t.Errorf("only %d languages", len(languages))
-	}
 }

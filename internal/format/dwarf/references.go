@@ -11,18 +11,11 @@ var followed = [...]Attr{Type, Signature, Origin, Specification, Annotation}
 // References calls visit for what the entry at offset off and the entries below it refer to: by
 // their types, signatures, abstract origins, specifications and annotations. die is the entry that
 // refers. The origins of inlined calls don't count. Each definition of a type below the entry
-// counts as a reference to that definition.
-func (r *Reader) References(off uint32, visit func(die uint32, to Value) error) error {
-	return r.references(off, false, visit)
-}
-
-// Outward calls visit for the same references of all entries of the unit, but only for those that
-// may lead to other units.
-func (r *Reader) Outward(visit func(die uint32, to Value) error) error {
-	return r.references(r.Unit.HeaderLen, true, visit)
-}
-
-func (r *Reader) references(off uint32, outward bool,
+// counts as a reference to that definition. If outward is set, only references count that may lead
+// to other units.
+//
+// References is for the loops of the conversion, like Through.
+func (r *Reader) References(off uint32, outward bool,
 	visit func(die uint32, to Value) error) error {
 	wanted := leads | nested
 	if outward {

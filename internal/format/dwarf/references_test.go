@@ -88,7 +88,7 @@ func compareReferences(t *testing.T, path string, r *Reader, off uint32, outward
 	t.Helper()
 	want, wantErr := plainReferences(r, off, outward)
 	var got []string
-	err := r.references(off, outward, func(die uint32, to Value) error {
+	err := r.References(off, outward, func(die uint32, to Value) error {
 		got = append(got, fmt.Sprint(die, to))
 		return nil
 	})

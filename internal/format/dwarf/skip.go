@@ -1,7 +1,6 @@
 package dwarf
 
 import (
-	std "debug/dwarf"
 	"encoding/binary"
 	"math/bits"
 )
@@ -30,51 +29,6 @@ func (r *Reader) planned(off uint32) (b *window, p *plan, at uint32) {
 
 var noPlan plan
 
-// SkipIdle starts at offset off, skips entries that declare nothing to be encoded, and looks
-// through their children. It stops at an entry that may declare something, at an entry without a
-// plan, or at the end of the list of siblings in which it began. deeper is the level at which it
-// stopped, relative to the entry at offset off. If local is set, the entries are in a function,
-// where variables are not encoded.
-func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
-	how := &skipIdle
-	switch {
-	case local:
-		how = &skipLocal
-	case r.isC:
-		how = &skipIdleInC
-	}
-	return r.skip(off, how)
-}
-
-// SkipToCall starts at offset off, in a function, and skips entries and their children. It stops at
-// a block, an inlined call, a parameter, an entry that declares or may enclose something that is
-// encoded, an entry without a usable plan, or at the end of the list of siblings.
-func (r *Reader) SkipToCall(off uint32) uint32 {
-	start := off
-	for {
-		_, p, at := r.planned(off)
-		if p.walk&(planIdle|planLocal) == 0 || p.walk&(planLead|planEnter|planStruct) != 0 {
-			break
-		}
-		next := at + uint32(p.size)
-		switch tag := std.Tag(p.tag); {
-		case tag == std.TagInlinedSubroutine, tag == std.TagFormalParameter,
-			p.walk&planChildren != 0 && p.sibling == 0:
-			next = 0
-		case p.walk&planChildren != 0:
-			next = r.u32(r.buf[at+uint32(p.sibling):])
-		case p.varying != 0:
-			next = r.overVarying(p, next)
-		}
-		if next <= off || int(next) > len(r.buf) {
-			break
-		}
-		off = next
-	}
-	r.work -= int64((off - start) / 4) // a guess, as in skip
-	return off
-}
-
 // isC reports whether a DW_AT_language is C. C compilers write a definition that is nested in a
 // struct as if it were at file scope.
 func isC(language uint64) bool {
@@ -85,6 +39,40 @@ func isC(language uint64) bool {
 	return false
 }
 
+// Skipping says which entries Skip skips, and where it stops.
+type Skipping uint8
+
+const (
+	// SkipGlobal skips entries that declare nothing to be encoded, and looks through their children.
+	SkipGlobal Skipping = iota
+	// SkipLocal is like SkipGlobal, in a function, where variables are not encoded.
+	SkipLocal
+	// SkipToCall skips entries in a function and their children. It stops at a block, an inlined call,
+	// a parameter, and an entry that declares or may enclose something that is encoded.
+	SkipToCall
+
+	skipGlobalInC
+	skipToParameter // like SkipLocal, but stops at parameters and inlined calls on the first level
+	skipAll
+)
+
+// skippings has the ways to skip: first for the level on which Skip begins, then for deeper levels.
+var skippings = [...][2]skipping{
+	SkipGlobal:    {globally, globally},
+	SkipLocal:     {locally, locally},
+	SkipToCall:    {{skipped: locally.skipped, stop: planStop | planEnter | planStruct}},
+	skipGlobalInC: {{skipped: planIdle, enter: planEnter}, globally},
+	skipToParameter: {
+		{skipped: locally.skipped, stop: planStop, enter: locally.enter}, locally},
+	skipAll: {wholly, wholly},
+}
+
+var (
+	globally = skipping{skipped: planIdle, enter: planEnter | planStruct}
+	locally  = skipping{skipped: planIdle | planLocal, enter: planEnter | planStruct}
+	wholly   = skipping{skipped: planSized, through: true}
+)
+
 // skipping says how entries on one level are skipped.
 type skipping struct {
 	skipped walkFlags // stop at entries whose plans have none of these flags
@@ -93,31 +81,22 @@ type skipping struct {
 	through bool      // also look through the children of entries without DW_AT_sibling
 }
 
-// These are ways to skip entries: first on the level on which skip begins, then on deeper levels.
-var (
-	skipIdle        = [2]skipping{globally, globally}
-	skipIdleInC     = [2]skipping{{skipped: planIdle, enter: planEnter}, globally}
-	skipLocal       = [2]skipping{locally, locally}
-	skipToParameter = [2]skipping{
-		{skipped: locally.skipped, stop: planParam, enter: locally.enter}, locally}
-	skipAll = [2]skipping{wholly, wholly}
-
-	globally = skipping{skipped: planIdle, enter: planEnter | planStruct}
-	locally  = skipping{skipped: planIdle | planLocal, enter: planEnter | planStruct}
-	wholly   = skipping{skipped: planSized, through: true}
-)
-
-// skip skips entries from offset off on. It stops where how says so, at an entry without a usable
+// Skip skips entries from offset off on. It stops where how says so, at an entry without a usable
 // plan, or at the end of the list of siblings in which it began. deeper is the level at which it
 // stopped, relative to the first entry. It may skip children with DW_AT_sibling if it need not look
 // through them, or if they are too small to declare anything.
-func (r *Reader) skip(off uint32, how *[2]skipping) (next uint32, deeper int) {
-	next, deeper = r.skipFrom(off, how)
+//
+// Skip is for the loops of the conversion. It may also stop at other entries.
+func (r *Reader) Skip(off uint32, how Skipping) (next uint32, deeper int) {
+	if how == SkipGlobal && r.isC {
+		how = skipGlobalInC
+	}
+	next, deeper = r.skipFrom(off, &skippings[how])
 	r.work -= int64((next - off) / 4) // a guess: 4 bytes per entry
 	return next, deeper
 }
 
-// skipFrom does the work of skip.
+// skipFrom does the work of Skip.
 func (r *Reader) skipFrom(off uint32, how *[2]skipping) (_ uint32, deeper int) {
 	buf, plans := r.buf, r.abbrevs.plans
 	lowest := 0 // the lowest level that a step may reach

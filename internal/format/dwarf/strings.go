@@ -26,7 +26,7 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	case ClassLineStr:
 		sec = r.in.lineStr
 	case ClassStrx:
-		off, err := r.StrxOffset(die, v)
+		off, err := r.strxOffset(die, v)
 		if err != nil {
 			return nil, err
 		}
@@ -54,18 +54,18 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	return str, nil
 }
 
-// ByOffset replaces an index into .debug_str_offsets with the string's offset in .debug_str, and
+// byOffset replaces an index into .debug_str_offsets with the string's offset in .debug_str, and
 // returns strings of other classes unchanged. Errors name the entry at offset die.
-func (r *Reader) ByOffset(die uint32, v Value) (Value, error) {
+func (r *Reader) byOffset(die uint32, v Value) (Value, error) {
 	if v.Class != ClassStrx || r.in != r.D {
 		return v, nil
 	}
-	off, err := r.StrxOffset(die, v.Val)
+	off, err := r.strxOffset(die, v.Val)
 	return Value{off, ClassStrp}, err
 }
 
-// StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
-func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
+// strxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
+func (r *Reader) strxOffset(die uint32, index uint64) (uint64, error) {
 	off, ok := r.readElement(r.in.strOffsets, r.strBase, index, r.f.offSize)
 	if !ok {
 		return 0, r.Damaged(die, "string index %d is beyond the end of .debug_str_offsets", index)
@@ -84,8 +84,8 @@ func (r *Reader) readElement(sec []byte, base, index uint64, size uint8) (uint64
 	return v, !c.bad
 }
 
-// Address returns the address that an attribute holds directly or as an index.
-func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
+// address returns the address that an attribute holds directly or as an index.
+func (r *Reader) address(e *DIE, s Attr) (uint64, bool) {
 	if !e.Has(s) {
 		return 0, false
 	}

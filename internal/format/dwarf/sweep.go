@@ -3,6 +3,7 @@ package dwarf
 import (
 	std "debug/dwarf"
 	"math/bits"
+	"slices"
 )
 
 // A sweep goes once over the entries at file scope, in the order of the unit, before the walk
@@ -56,7 +57,7 @@ func (p *plan) sweepStep() (step sweepStep) {
 		return 0
 	default:
 		step |= sweepJump
-		if p.walk&planEnter != 0 { // like SkipIdle in C
+		if p.walk&planEnter != 0 { // like Skip in C
 			step |= sweepStop
 		}
 	}
@@ -77,9 +78,43 @@ func isType(tag std.Tag) bool {
 	return false
 }
 
-// Sweep sweeps the unit, if it is written in C, and returns the offsets of the entries to visit. It
-// ends at the first entry whose children can only be skipped one by one, as in DWARF from clang.
-func (p *Prints) Sweep() []uint32 {
+// Sweep goes over the entries at file scope, if the unit is written in C, and notes which of them
+// the walk must visit. It reads the definitions among these into list, as many at a time as fit,
+// and calls visit with their number, in the order of the unit. Visit then returns only the other
+// entries. If list is empty, Visit returns the definitions as well.
+//
+// Sweep is for the loops of the conversion, like Visit.
+func (p *Prints) Sweep(list []Definition, visit func(n int) error) error {
+	stops := p.sweepUnit()
+	if len(list) == 0 {
+		return nil
+	}
+	left := stops[:0]
+	for part := range slices.Chunk(stops, len(list)) {
+		if err := p.definitions(part, list); err != nil {
+			return err
+		}
+		n := 0
+		for _, d := range list[:len(part)] {
+			if d.End == 0 {
+				left = append(left, d.Off)
+				continue
+			}
+			list[n] = d
+			n++
+		}
+		if err := visit(n); err != nil {
+			return err
+		}
+	}
+	p.sweep.stops = left
+	return nil
+}
+
+// sweepUnit sweeps the unit, if it is written in C, and returns the offsets of the entries to
+// visit. It ends at the first entry whose children can only be skipped one by one, as in DWARF from
+// clang.
+func (p *Prints) sweepUnit() []uint32 {
 	w := &p.sweep
 	w.stops, w.next, w.end = w.stops[:0], 0, 0
 	if !p.r.isC || !p.r.little || !p.r.Root.Children {
@@ -91,9 +126,6 @@ func (p *Prints) Sweep() []uint32 {
 	}
 	return w.stops
 }
-
-// Leave says which of the entries that Sweep returned are still to visit, in the same order.
-func (p *Prints) Leave(stops []uint32) { p.sweep.stops = stops }
 
 // Visit returns the offset of the first entry at or after off, at file scope, that the walk must
 // visit, or at which it must look for such entries. off must not be smaller than in the last call.
@@ -108,8 +140,8 @@ func (p *Prints) Visit(off uint32) uint32 {
 	return max(off, w.end)
 }
 
-// sweepMost is the part of Sweep for most entries. It returns the offset of the first other entry.
-// It calls no function, so that many variables stay in registers.
+// sweepMost is the part of sweepUnit for most entries. It returns the offset of the first other
+// entry. It calls no function, so that many variables stay in registers.
 func (p *Prints) sweepMost(off uint32) uint32 {
 	buf, plans, t := p.r.buf, p.r.abbrevs.plans, &p.types
 	stops, used := p.sweep.stops, t.used
@@ -161,8 +193,8 @@ func (p *Prints) sweepMost(off uint32) uint32 {
 	return off
 }
 
-// sweepOne is the part of Sweep for any entry. It returns the offset after the entry, or 0 if the
-// sweep ends.
+// sweepOne is the part of sweepUnit for any entry. It returns the offset after the entry, or 0 if
+// the sweep ends.
 func (p *Prints) sweepOne(off uint32) (next uint32) {
 	b, pl, at := p.r.planned(off)
 	tag, children, idle := std.Tag(pl.tag), pl.walk&planChildren != 0, pl.walk&planIdle != 0
@@ -184,7 +216,7 @@ func (p *Prints) sweepOne(off uint32) (next uint32) {
 		}
 		tag, children = e.Abbrev.Tag, e.Abbrev.Children
 		if next = e.Next; children {
-			next = p.r.ahead(off, p.r.Value(e, Sibling))
+			next = p.r.ahead(off, e.Value(Sibling))
 		}
 	}
 	if next <= off || int(next) > len(p.r.buf) {

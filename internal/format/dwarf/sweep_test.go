@@ -29,7 +29,7 @@ func TestSweep(t *testing.T) {
 			}
 			p := Prints{}
 			p.Reset(&r)
-			p.Sweep()
+			p.sweepUnit()
 			want, got := walkStops(&r, nil), walkStops(&r, &p)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: the walk stops at %#x after a sweep, without one at %#x", name, got, want)
@@ -58,8 +58,8 @@ func compareSweeps(t *testing.T, r *Reader) {
 		swept.Reset(r)
 		followOthers(&p, same)
 		followOthers(&swept, same)
-		p.Sweep()
-		compareDefinitions(t, &p, &swept, swept.Sweep())
+		p.sweepUnit()
+		compareDefinitions(t, &p, &swept, swept.sweepUnit())
 		p.Reset(r)
 		for off := r.Root.Next; int(off) < len(r.buf); {
 			e, err := r.Peek(off)
@@ -67,8 +67,8 @@ func compareSweeps(t *testing.T, r *Reader) {
 				return
 			}
 			if e.Abbrev != nil && isType(e.Abbrev.Tag) {
-				want, err := p.Type(off, 0)
-				got, err2 := swept.Type(off, 0)
+				want, err := p.Type(off)
+				got, err2 := swept.Type(off)
 				if got != want || (err == nil) != (err2 == nil) {
 					t.Errorf("merged: %v: the type at %#x has the fingerprint %x after a sweep (%v), "+
 						"without one %x (%v)", merged, off, got, err2, want, err)
@@ -79,18 +79,18 @@ func compareSweeps(t *testing.T, r *Reader) {
 	}
 }
 
-// compareDefinitions compares the definitions among the entries at offs, as Definitions and
+// compareDefinitions compares the definitions among the entries at offs, as definitions and
 // Definition read them.
 func compareDefinitions(t *testing.T, one, all *Prints, offs []uint32) {
 	t.Helper()
 	list := make([]Definition, len(offs))
-	err := all.Definitions(offs, list)
+	err := all.definitions(offs, list)
 	for i, off := range offs {
 		one.EnclosedRoot = false
 		fp, end, err2 := one.Definition(off)
 		if err2 != nil {
 			if err == nil {
-				t.Errorf("Definition fails at %#x, but Definitions doesn't: %v", off, err2)
+				t.Errorf("Definition fails at %#x, but definitions doesn't: %v", off, err2)
 			}
 			return
 		}
@@ -102,12 +102,12 @@ func compareDefinitions(t *testing.T, one, all *Prints, offs []uint32) {
 			got.Print = Fingerprint{}
 		}
 		if want := (Definition{fp, off, end}); got != want && int(off) <= len(one.r.buf)-planReach {
-			t.Errorf("at %#x: Definitions reads %+v, Definition %+v", off, got, want)
+			t.Errorf("at %#x: definitions reads %+v, Definition %+v", off, got, want)
 		}
 		definitions += min(1, int(end))
 	}
 	if err != nil {
-		t.Errorf("Definitions fails, but Definition doesn't: %v", err)
+		t.Errorf("definitions fails, but Definition doesn't: %v", err)
 	}
 }
 
@@ -120,7 +120,7 @@ func walkStops(r *Reader, p *Prints) (stops []uint32) {
 		if p != nil && depth == 1 {
 			off = p.Visit(off)
 		}
-		next, deeper := r.SkipIdle(off, false)
+		next, deeper := r.Skip(off, SkipGlobal)
 		off, depth = next, depth+deeper
 		e, err := r.Peek(off)
 		if err == nil && e.Abbrev == nil {

@@ -78,28 +78,20 @@ func defined(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error)
 		return nil, err
 	}
 	own, nameless := byFile[path.Base(string(file))], byFile[""]
-	if len(own)+len(nameless) == 0 || !r.Root.Children {
+	if len(own)+len(nameless) == 0 {
 		return nil, nil
 	}
 	var found []int
 	var e dwarf.DIE
-	for off := r.Root.Next; ; {
-		p, err := r.Peek(off)
-		if err != nil || p.Abbrev == nil {
-			return found, err
-		}
-		if p.Abbrev.Tag == std.TagVariable && p.Has(dwarf.Location) {
-			if err := r.Read(off, &e); err != nil {
-				return nil, err
-			}
-			if addr, ok := r.VariableAddress(&e); ok {
-				found = slices.Concat(found, own[addr], nameless[addr])
-			}
-		}
-		if off, err = r.After(p); err != nil {
+	for err := range r.Children(&r.Root, &e, std.TagVariable) {
+		if err != nil {
 			return nil, err
 		}
+		if addr, ok := r.VariableAddress(&e); ok {
+			found = slices.Concat(found, own[addr], nameless[addr])
+		}
 	}
+	return found, nil
 }
 
 type spot struct {
