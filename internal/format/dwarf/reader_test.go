@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // compared lists the attributes for which this package and debug/dwarf are compared.
@@ -25,30 +23,17 @@ var compared = map[std.Attr]Attr{
 // TestReaderAgreesWithStandardLibrary reads every entry of the test objects with this package and
 // with debug/dwarf.
 func TestReaderAgreesWithStandardLibrary(t *testing.T) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
 	entries := 0
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			theirs, err := stdelf.Open(path)
+	for name, d := range objectFiles(t) {
+		t.Run(name, func(t *testing.T) {
+			theirs, err := stdelf.Open(filepath.Join("../../convert/testdata/objects", name))
 			if err != nil {
-				t.Skip("not an ELF file")
+				t.Fatal(err)
 			}
 			defer theirs.Close()
 			want, err := theirs.DWARF()
 			if err != nil {
 				t.Skip("debug/dwarf: ", err)
-			}
-			ours, err := elf.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer ours.Close()
-			d, err := New(ours)
-			if err != nil {
-				t.Skip(err)
 			}
 			entries += compareEntries(t, d, want.Reader())
 		})
@@ -167,21 +152,8 @@ func standardValue(f std.Field, u *Unit) string {
 
 // TestLoadRoot compares the roots that LoadRoot and Load read.
 func TestLoadRoot(t *testing.T) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
 	languages := map[uint64]bool{}
-	for _, path := range paths {
-		f, err := elf.Open(path)
-		if err != nil {
-			continue // meant to be damaged
-		}
-		defer f.Close()
-		d, err := New(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, d := range objectFiles(t) {
 		var alone, whole Reader
 		for i := range d.Units {
 			if err := cmp.Or(alone.LoadRoot(d, &d.Units[i]), whole.Load(d, &d.Units[i])); err != nil {
@@ -193,7 +165,7 @@ func TestLoadRoot(t *testing.T) {
 				same = same && (!b.Has(attr) || a.Value(attr) == b.Value(attr))
 			}
 			if !same {
-				t.Errorf("%s: the root is %+v, want %+v", path, a, b)
+				t.Errorf("%s: the root is %+v, want %+v", name, a, b)
 			}
 			languages[a.Value(Language).Val] = true
 			var next DIE // LoadRoot must not leave an incomplete table that Load would use
