@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // printPairs has the plain fingerprint for each fast fingerprint of a file, with and without
@@ -128,22 +129,19 @@ func followOthers(p *Prints, as func(*Reader) *Reader) {
 }
 
 // objectFiles ranges over the files that package convert is tested with, except damaged ones, and
-// over the files more.
+// over those that match the patterns more.
 func objectFiles(t *testing.T, more ...string) iter.Seq2[string, *Data] {
 	t.Helper()
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
 	return func(yield func(string, *Data) bool) {
-		for _, path := range append(paths, more...) {
-			f, err := elf.Open(path)
-			if err != nil {
-				continue // meant to be damaged
-			}
-			t.Cleanup(func() { f.Close() })
-			if d, err := New(f); err == nil && !yield(filepath.Base(path), d) {
-				return
+		for _, pattern := range append(more, "../../convert/testdata/objects/*.[oe]*") {
+			for path, data := range programtest.Seeds(t, pattern) {
+				f, err := elf.Parse(path, data)
+				if err != nil {
+					continue // meant to be damaged
+				}
+				if d, err := New(f); err == nil && !yield(filepath.Base(path), d) {
+					return
+				}
 			}
 		}
 	}

@@ -3,25 +3,17 @@ package kernelimage
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // FuzzUnpack unpacks any file, and looks for BTF in what comes out.
 func FuzzUnpack(f *testing.F) {
-	files, _ := filepath.Glob("testdata/flat.*")
-	if len(files) == 0 {
-		f.Fatal("no seeds")
-	}
-	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+	for _, data := range programtest.Seeds(f, "testdata/flat.*") {
 		f.Add(data)
 		f.Add(zboot("zstd", data))
 		f.Add(bzImage(withSize(data, 402)))
@@ -29,10 +21,10 @@ func FuzzUnpack(f *testing.F) {
 	one, two := blob(f, binary.LittleEndian, 1), blob(f, binary.BigEndian, 2)
 	f.Add(flat(string(one), "between", string(two)))
 	const limit = 1 << 20
-	large := gzipped(f, flat("\x7fELF", strings.Repeat("x", limit+1))) // more than the limit
+	large := filetest.Pack(f, ".gz", flat("\x7fELF", strings.Repeat("x", limit+1))) // more than the limit
 	f.Add(large)
 	f.Add(bzImage(withSize(large, limit)))
-	f.Add(gzipped(f, gzipped(f, gzipped(f, gzipped(f, flat(string(one)))))))
+	f.Add(filetest.Pack(f, ".gz", filetest.Pack(f, ".gz", filetest.Pack(f, ".gz", filetest.Pack(f, ".gz", flat(string(one)))))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := unpack("fuzz", data, limit)
 		if err != nil {

@@ -2,7 +2,6 @@ package kernelimage
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -26,20 +25,6 @@ func pack(t testing.TB, command string, data []byte) []byte {
 		t.Fatalf("%s: %v", command, err)
 	}
 	return out
-}
-
-// gzipped compresses data.
-func gzipped(t testing.TB, data []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	if _, err := z.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // withSize returns a payload followed by its decompressed size, like the output of size_append in
