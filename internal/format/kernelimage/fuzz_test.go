@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -21,10 +20,10 @@ func FuzzUnpack(f *testing.F) {
 	one, two := blob(f, binary.LittleEndian, 1), blob(f, binary.BigEndian, 2)
 	f.Add(flat(string(one), "between", string(two)))
 	const limit = 1 << 20
-	large := filetest.Pack(f, ".gz", flat("\x7fELF", strings.Repeat("x", limit+1))) // more than the limit
+	large := gzipped(f, flat("\x7fELF", strings.Repeat("x", limit+1))) // more than the limit
 	f.Add(large)
 	f.Add(bzImage(withSize(large, limit)))
-	f.Add(filetest.Pack(f, ".gz", filetest.Pack(f, ".gz", filetest.Pack(f, ".gz", filetest.Pack(f, ".gz", flat(string(one)))))))
+	f.Add(gzipped(f, gzipped(f, gzipped(f, gzipped(f, flat(string(one)))))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := unpack("fuzz", data, limit)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // pack runs a program that compresses data, or skips the test if it is not installed.
@@ -26,6 +27,8 @@ func pack(t testing.TB, command string, data []byte) []byte {
 	}
 	return out
 }
+
+func gzipped(t testing.TB, data []byte) []byte { return filetest.Pack(t, ".gz", data) }
 
 // withSize returns a payload followed by its decompressed size, like the output of size_append in
 // scripts/Makefile.lib.

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // TestFormats unpacks the output of the programs that compress kernels, as a file and in images.
@@ -40,7 +38,7 @@ func TestFormats(t *testing.T) {
 				{c.format, packed},
 				{"bzImage, " + c.format, bzImage(payload)},
 				{"EFI zboot, " + c.format, zboot(c.format, packed)},
-				{"gzip, EFI zboot, " + c.format, filetest.Pack(t, ".gz", zboot(c.format, packed))},
+				{"gzip, EFI zboot, " + c.format, gzipped(t, zboot(c.format, packed))},
 			} {
 				got, err := Unpack("kernel", f.file, 0)
 				if err != nil || got.Form != ELF || got.Label != "kernel ("+f.label+")" ||
@@ -82,12 +80,12 @@ func TestStreams(t *testing.T) {
 
 // TestUnwanted: if a file is neither a kernel nor BTF, only its first bytes are unpacked.
 func TestUnwanted(t *testing.T) {
-	got, err := unpack("x", filetest.Pack(t, ".gz", make([]byte, 5000)), 2000)
+	got, err := unpack("x", gzipped(t, make([]byte, 5000)), 2000)
 	if err != nil || got.Form != Other || len(got.Data) != HeadSize || got.Label != "x (gzip)" {
 		t.Errorf("form %d, %d bytes, label %q, %v", got.Form, len(got.Data), got.Label, err)
 	}
 	image := flat(strings.Repeat("\x00", 1990-64))
-	if got, err = unpack("x", filetest.Pack(t, ".gz", image), 2000); err != nil || !bytes.Equal(got.Data, image) {
+	if got, err = unpack("x", gzipped(t, image), 2000); err != nil || !bytes.Equal(got.Data, image) {
 		t.Errorf("%d bytes of %d, %v", len(got.Data), len(image), err)
 	}
 }
@@ -188,12 +186,12 @@ func TestDamage(t *testing.T) {
 			"(lzma): damaged"},
 		{"bzip2 damage", []byte("BZh9xxxx"), "(bzip2): damaged"},
 		{"lz4 damage", []byte("\x04\x22\x4d\x18xxxx"), "(lz4): damaged"},
-		{"too large", filetest.Pack(t, ".gz", flat(strings.Repeat("x", 10000))), "(gzip): more than 10000 " +
+		{"too large", gzipped(t, flat(strings.Repeat("x", 10000))), "(gzip): more than 10000 " +
 			"bytes when decompressed; if that is right, decompress the file first with " +
 			"scripts/extract-vmlinux from the kernel source, or raise --max-decompressed"},
 		{"many streams", bytes.Repeat(small, maxLZMA+1), "(lzma): damaged, or compressed in an unusual " +
 			"way (more than 16 streams)"},
-		{"too deep", filetest.Pack(t, ".gz", filetest.Pack(t, ".gz", filetest.Pack(t, ".gz", filetest.Pack(t, ".gz", seed)))),
+		{"too deep", gzipped(t, gzipped(t, gzipped(t, gzipped(t, seed)))),
 			"(gzip, gzip, gzip, gzip): has more than 4 layers of compression"},
 		{"uImage", []byte("\x27\x05\x19\x56xxxx"), "a uImage for U-Boot"},
 		{"zImage", append(make([]byte, 0x24), "\x18\x28\x6f\x01"...), "a zImage of 32-bit ARM"},

@@ -63,7 +63,8 @@ func TestVariables(t *testing.T) {
 		{what: "without a size", build: units(variable(global, 0, integer)),
 			facts: perCPU(globalVar("v", 0)), skipped: []string{"v: size 0"}},
 
-		{what: "with a name that the kernel refuses", facts: perCPU(globalVar("v$", 4), globalVar("w$", 4)),
+		{what: "with a name that the kernel refuses",
+			facts:   perCPU(globalVar("v$", 4), globalVar("w$", 4)),
 			build:   units(func(b *linktest.Builder) { b.Var("v$", global, 4, b.Int("int")) }),
 			skipped: []string{"v$: name is not an identifier"}}, // w$ isn't from C
 
@@ -104,7 +105,8 @@ func TestVariables(t *testing.T) {
 			facts: perCPU(staticVar("v.lto_priv.0", 1)),
 			want:  []string{"section .data..percpu of 4: (static v: int)@0+4", "static v: int"}},
 		{what: "a global variable, and a static of a file without debug information",
-			build: units(variable(global, 4, integer)), facts: perCPU(staticVar("v", 1), globalVar("v", 4)),
+			build:   units(variable(global, 4, integer)),
+			facts:   perCPU(staticVar("v", 1), globalVar("v", 4)),
 			want:    []string{"global v: int", "section .data..percpu of 20: (global v: int)@16+4"},
 			skipped: none},
 	})
@@ -195,7 +197,7 @@ func TestStatics(t *testing.T) {
 	}
 	likeFiles := perCPU(staticVar("v", 0), staticVar("v", 1), staticVar("more", 1))
 	likeFiles.Files[1].Name = "a.c"
-	likeLines := func(first, second string) []string { // the types of v in the first file and the second
+	likeLines := func(first, second string) []string { // the types of v in the two files
 		return []string{fmt.Sprintf("section .data..percpu of 36: (static v: %s)@0+4 "+
 			"(static v: %s)@16+4 (static more: int)@32+4", first, second), "static more: int",
 			"static v: int", "static v: unsigned int"}

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Bounded calls f, whose input has size bytes. It is an error if the call takes longer than most, or
-// if it allocates more than memory bytes; 0 means any number.
+// Bounded calls f, whose input has size bytes. It is an error if the call takes longer than most,
+// or if it allocates more than memory bytes; 0 means any number.
 func Bounded(t testing.TB, size int, most time.Duration, memory uint64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
