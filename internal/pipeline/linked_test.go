@@ -47,7 +47,8 @@ end:
 		how := optionsFor(features.Default(), &base.Files{})
 		how.Convert.Jobs = jobs
 		_, err := Linked(w.Path("s.o"), how)
-		want := w.Path("s.o") + ": .debug_info+0x11: type s contains itself by value"
+		want := w.Path("s.o") + ": .debug_info+0x11: type s contains itself by value; " +
+			"build or copy the file again"
 		if err == nil || strings.TrimSpace(err.Error()) != want {
 			t.Errorf("-j%d: error %v, want %q", jobs, err, want)
 		}

@@ -174,7 +174,7 @@ func TestNeedsOfNeeds(t *testing.T) {
 	f := minFiles(t)
 	code, stdout, stderr := f.run("needs -o - DIR/my.needs")
 	if want := "btfcore: DIR/my.needs: a file written by \"btfcore needs\", expected an object " +
-		"file with programs\n"; code != 1 || stdout != "" || stderr != want {
+		"file with programs; name the object file with the programs (clang -target bpf -g -O2 -c)\n"; code != 1 || stdout != "" || stderr != want {
 		t.Errorf("exit code %d, %s%swant %s", code, stdout, stderr, want)
 	}
 	for format, want := range map[string]string{"text": "reader (socket)\n  byte_off struct " +

@@ -122,10 +122,10 @@ func TestModuleArchive(t *testing.T) {
 		"twice.tar": {[]member{ko, {name: "d/a.ko", content: one}}, ": a.ko and " + p("twice.tar") +
 			": d/a.ko: both are the module a; convert them to different directories"},
 		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes " +
-			"when decompressed; if that is right, decompress it first\n"},
+			"when decompressed; if that is right, decompress it first"},
 		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: filetest.Pack(t, ".zst", zeros)}},
 			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, decompress it " +
-				"first\n"},
+				"first"},
 		"text.deb": {nil, ": neither a tar archive nor a package of a distribution"},
 	} {
 		writeTar(t, p(name), test.members...)

@@ -32,8 +32,9 @@ func (f *FlagSet) Command(run Run) *cobra.Command {
 		}
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := f.run(newEnv(c), args, run); err != nil {
-			return &failure{err}
+		env := newEnv(c)
+		if err := f.run(env, args, run); err != nil {
+			return &failure{env.raisable(err)}
 		}
 		return nil
 	}

@@ -22,22 +22,26 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Flags
-	noRaise bool // the verb has no flag --max-decompressed
+	raises bool // the verb has the flag --max-decompressed
 }
 
 func newEnv(c *cobra.Command) *Env {
 	return &Env{Program: c.Root().Name(), Verb: c.Name(), Stdin: c.InOrStdin(),
 		Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr(),
-		noRaise: c.Flags().Lookup(raiseFlag) == nil}
+		raises: c.Flags().Lookup(raiseFlag) != nil}
 }
 
 // Error prints an error as one line on Stderr, for commands that continue after an error.
 func (e *Env) Error(err error) {
-	text := err.Error()
-	if e.noRaise {
-		text = strings.ReplaceAll(text, ", or raise --"+raiseFlag, "")
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, e.raisable(err).Error())))
+}
+
+// raisable adds --max-decompressed to an error that the flag can prevent, if the verb has the flag.
+func (e *Env) raisable(err error) error {
+	if e.raises && errors.Is(err, message.ErrLimit) {
+		return fmt.Errorf("%w, or raise --%s", err, raiseFlag)
 	}
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(e.Program, text)))
+	return err
 }
 
 // Warn prints a line for the user on Stderr, unless Quiet is set.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // These are the best ratios that the formats can reach. In deflate, two bits can encode 258 bytes.
@@ -93,8 +95,9 @@ func (f *File) checkDecompressed() error {
 	total := f.decompressed()
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)
 	if total > limit {
-		return f.errorf("its compressed sections decompress to %d bytes, more than %d; if that is right, "+
-			"run llvm-objcopy --decompress-debug-sections on the file", total, limit)
+		return message.Marked(f.errorf("its compressed sections decompress to %d bytes, more than %d; "+
+			"if that is right, run llvm-objcopy --decompress-debug-sections on the file", total, limit),
+			message.ErrLimit)
 	}
 	return nil
 }

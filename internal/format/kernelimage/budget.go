@@ -3,6 +3,8 @@ package kernelimage
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Budget limits how many bytes an input may have when decompressed: the input itself, and the files
@@ -19,6 +21,6 @@ func (b *Budget) Spend(n int) error {
 	if b.spent.Add(int64(n)) <= b.Limit {
 		return nil
 	}
-	return fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
-		"decompress it first, or raise --max-decompressed", b.Limit)
+	return message.Marked(fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
+		"decompress it first", b.Limit), message.ErrLimit)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/mikelolasagasti/xz"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz/lzma"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // maxWindow limits how many bytes back compressed data may refer. A decompressor keeps that many
@@ -101,9 +103,9 @@ func (p *payload) decompress(limit int, wanted func(head []byte) bool) (layer, e
 		return layer{size: b.Len()}, f.damaged(err)
 	}
 	if b.Len() > limit {
-		return layer{size: b.Len()}, fmt.Errorf("more than %d bytes when decompressed; if that is "+
-			"right, decompress the file first with scripts/extract-vmlinux from the kernel source, or "+
-			"raise --max-decompressed", limit)
+		return layer{size: b.Len()}, message.Marked(fmt.Errorf("more than %d bytes when "+
+			"decompressed; if that is right, decompress the file first with scripts/extract-vmlinux "+
+			"from the kernel source", limit), message.ErrLimit)
 	}
 	return layer{b.Bytes(), true, b.Len()}, nil
 }

@@ -32,6 +32,5 @@ func ExampleCompare() {
 	// Output:
 	// differs: struct opts: member flags: only in B (size 4 vs 8)
 	// indirect: struct dev: member opts: refers to struct opts, which differs
-	// 1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, 1 differ only because of
-	// those (4 types in A, 4 in B)
+	// 1 equal, 0 only in A, 0 only in B, 1 differ, 0 forward declarations, 1 differ only because of those (4 types in A, 4 in B)
 }
