@@ -1,15 +1,14 @@
 package badinput
 
 import (
-	stdelf "debug/elf"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // The inputs in this file resemble files that dwz writes: many compilation units import one partial
@@ -45,16 +44,8 @@ func dwzFile(t *testing.T, path, partial string, importers int, own func(i int) 
 	for i := range importers {
 		info.WriteString(dwzUnit(1, "\x03"+le32(0)+own(i)))
 	}
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-		Sections: []elfwrite.Section{{Name: ".debug_info", Data: []byte(info.String())},
-			{Name: ".debug_abbrev", Data: []byte(dwzAbbrevs)}}}
-	data, err := o.Bytes()
-	if err == nil {
-		err = os.WriteFile(path, data, 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.WriteFile(t, path, filetest.Named(t, ".debug_info", info.String(), ".debug_abbrev",
+		dwzAbbrevs))
 }
 
 // plainStructs returns the entries of n structs that have a size but no members.

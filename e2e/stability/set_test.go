@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -16,40 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// TestSetOfSources checks that the BTF linked from small sources depends only on the set of BTF
-// objects. The sources define one tag in different ways, or only declare it, and functions and
-// variables in different sources have the same name.
-func TestSetOfSources(t *testing.T) {
-	harness.Need(t, "gcc")
-	dir := t.TempDir()
-	var objects []string
-	for i := 0; i < 12; i++ {
-		name := fmt.Sprintf("unit%d", i)
-		var text strings.Builder
-		fmt.Fprintf(&text, "struct common { int a; struct disputed *d; }; struct common *common_%d;\n", i)
-		switch i % 4 {
-		case 0:
-			text.WriteString("struct disputed { long x; };\n")
-		case 1:
-			text.WriteString("struct disputed { char y[3]; struct common *c; };\n")
-		case 2:
-			text.WriteString("enum disputed_enum { ONE = 1 }; struct disputed;\n")
-		}
-		fmt.Fprintf(&text, "struct holder { struct disputed *p; struct only_%d *q; };\n", i%3)
-		fmt.Fprintf(&text, "static int counter; int use_%d(struct holder *h, struct common *c) "+
-			"{ return counter++ + (h->p == c->d); }\n", i)
-		if i == 0 {
-			text.WriteString("int main(void) { return 0; }\n")
-		}
-		harness.WriteFile(t, filepath.Join(dir, name+".c"), text.String())
-		harness.MustRun(t, dir, "gcc", "-c", "-g", "-O1", name+".c")
-		objects = append(objects, name+".o")
-	}
-	harness.MustRun(t, dir, append([]string{"gcc", "-o", "linked"}, objects...)...)
-	setDecides(t, dir, "linked", objects, 8)
-}
-
-// TestSetOfKernel checks the same as TestSetOfSources, for the objects of a kernel.
+// TestSetOfKernel checks that the BTF linked from a kernel's objects depends only on the set of BTF
+// objects.
 func TestSetOfKernel(t *testing.T) {
 	dir := harness.Kernel(t)
 	tree, err := kbuild.Read(dir, kbuild.Options{NoModules: true})

@@ -1,32 +1,26 @@
 package convert
 
 import (
-	stdelf "debug/elf"
-	"encoding/binary"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // FuzzSections is like FuzzConvert, but changes only the debug sections. The result must be valid
 // as a kernel's own BTF.
 func FuzzSections(f *testing.F) {
-	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		f.Fatal("no seeds", err)
-	}
 	names := []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_loclists"}
-	for _, p := range paths {
-		file, err := elf.Open(p)
+	for path, data := range programtest.Seeds(f, "testdata/objects/*.[oe]*") {
+		file, err := elf.Parse(path, data)
 		if err != nil {
 			continue // bitcode
 		}
@@ -41,7 +35,6 @@ func FuzzSections(f *testing.F) {
 			}
 		}
 		f.Add(parts[0], parts[1], parts[2], parts[3])
-		file.Close()
 	}
 	for i, leaf := range leaves {
 		for j, outer := range composed {
@@ -59,30 +52,19 @@ func FuzzSections(f *testing.F) {
 		if size > 1<<16 {
 			t.Skip()
 		}
-		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
+		var sections []elfwrite.Section
 		for i, data := range [][]byte{info, abbrev, str, lists} {
-			o.Sections = append(o.Sections, elfwrite.Section{Name: names[i], Data: data})
+			sections = append(sections, elfwrite.Section{Name: names[i], Data: data})
 		}
-		data, err := o.Bytes()
+		file, err := elf.Parse("input", filetest.ELF(t, sections...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := elf.Parse("input", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		result, err := File(file, Options{Features: sets[size/2%2].With(features.SkipUnencodable), Jobs: 1})
-		took := time.Since(start)
-		runtime.ReadMemStats(&after)
-		if took > 20*time.Second {
-			t.Errorf("%d bytes took %v", size, took)
-		}
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
-			t.Errorf("for %d bytes of input, %d bytes were allocated", size, bytes)
-		}
+		var result *Result
+		programtest.Bounded(t, size, 20*time.Second, 512<<20, func() {
+			set := sets[size/2%2].With(features.SkipUnencodable)
+			result, err = File(file, Options{Features: set, Jobs: 1})
+		})
 		if err != nil {
 			return
 		}

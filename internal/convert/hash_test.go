@@ -1,21 +1,17 @@
 package convert
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestHashesAreOfContent: every node's hash, which was computed from the type's description, equals
 // the hash of the node's content in the graph.
 func TestHashesAreOfContent(t *testing.T) {
-	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
-	if err != nil {
-		t.Fatal(err)
-	}
 	nodes := 0
-	for _, path := range paths {
+	for path := range programtest.Seeds(t, "testdata/objects/*.[oe]*") {
 		for _, list := range []string{"default", "default,true_signature,global_var"} {
 			o, err := tryConvert(path, Options{Features: parseFeatures(t, list)})
 			if err != nil {

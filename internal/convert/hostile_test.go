@@ -1,20 +1,19 @@
 package convert
 
 import (
-	stdelf "debug/elf"
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // handAbbrevs are the abbreviations of the hand-made units below.
@@ -107,15 +106,8 @@ func TestSiblingsOfOneByte(t *testing.T) {
 // handMade returns a file with the given sections .debug_info and .debug_abbrev.
 func handMade(t *testing.T, info, abbrevs string) *elf.File {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-		Sections: []elfwrite.Section{{Name: ".debug_info", Data: []byte(info)},
-			{Name: ".debug_abbrev", Data: []byte(abbrevs)},
-			{Name: ".debug_addr", Data: make([]byte, 16)}}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse("hand.o", data)
+	f, err := elf.Parse("hand.o", []byte(filetest.Named(t, ".debug_info", info,
+		".debug_abbrev", abbrevs, ".debug_addr", string(make([]byte, 16)))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,18 +270,12 @@ func TestHostile(t *testing.T) {
 		}
 		convert := func(t *testing.T, info string) {
 			f, size := handMade(t, info, tt.abbrev), len(info)+len(tt.abbrev)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			start := time.Now()
-			result, err := File(f, Options{Features: features.Default(), Jobs: 1})
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("%d bytes took %v", size, took)
-			}
-			runtime.ReadMemStats(&after)
-			if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 {
-				t.Errorf("for %d bytes of input, %d bytes were allocated", size, made)
-			}
-			t.Logf("%d bytes, %v, error %v", size, time.Since(start), err)
+			var result *Result
+			var err error
+			programtest.Bounded(t, size, 20*time.Second, 512<<20, func() {
+				result, err = File(f, Options{Features: features.Default(), Jobs: 1})
+			})
+			t.Logf("%d bytes, error %v", size, err)
 			if tt.want != "" && (err == nil || !slices.ContainsFunc(strings.Split(tt.want, "|"),
 				func(s string) bool { return strings.Contains(err.Error(), s) })) {
 				t.Errorf("error %v, want %q", err, tt.want)

@@ -12,10 +12,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// edit is a variant of testdata/stable.c, with texts in place of its markers, or with other flags.
+// edit is a variant of testdata/stable.c, with other texts or with other flags.
 type edit struct {
 	name  string
-	put   map[string]string // marker → text
+	put   map[string]string // the name of a marker, or a text in the source → text
 	flags []string
 	dir   string // the source's directory, below a new directory
 }
@@ -28,11 +28,13 @@ func (e *edit) objectOf(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	source := string(text)
-	for marker, with := range e.put {
-		if !strings.Contains(source, "//@"+marker+"@") {
-			t.Fatalf("no marker %s", marker)
+	for old, with := range e.put {
+		if marker := "//@" + old + "@"; strings.Contains(source, marker) {
+			old = marker
+		} else if !strings.Contains(source, old) {
+			t.Fatalf("no %s", old)
 		}
-		source = strings.ReplaceAll(source, "//@"+marker+"@", with)
+		source = strings.ReplaceAll(source, old, with)
 	}
 	dir := filepath.Join(t.TempDir(), e.dir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -65,6 +67,10 @@ func TestStability(t *testing.T) {
 	plain := (&edit{}).objectOf(t)
 	withHeaders := (&edit{put: map[string]string{"include": included,
 		"after": "struct two *t;"}}).objectOf(t)
+	const function = "int other(struct state *s) { return s->a; }"
+	twoFunctions := (&edit{put: map[string]string{"after": function}}).objectOf(t)
+	unoptimized := []string{"-O0", "-gdwarf-4"}
+	unoptimizedPlain := (&edit{flags: unoptimized}).objectOf(t)
 	for _, tt := range []struct {
 		edit
 		of []byte
@@ -75,6 +81,13 @@ func TestStability(t *testing.T) {
 		{edit{name: "locals",
 			put: map[string]string{"body": "int i, j[9]; unsigned char *p = (void *)s; for (i = 0; i < " +
 				"9; i++) j[i] = p[i] * 1.5; sink(j[3]);"}}, plain},
+		{edit{name: "locals, without optimization", flags: unoptimized, put: map[string]string{
+			"comment": "\n\n",
+			"body":    "volatile char j[37] = {1}; const char *q = s->u.c; sink(j[3] + !q);"}},
+			unoptimizedPlain},
+		{edit{name: "a longer body", put: map[string]string{"body": "for (int i = 0; i < 10; i++) " +
+			"if ((s->a += i) > 100) { sink(i); f(s, OFF); }"}}, plain},
+		{edit{name: "a string", put: map[string]string{"body": `sink((long)"a string");`}}, plain},
 		{edit{name: "inline calls",
 			put: map[string]string{"body": "sink(helper(s)); sink(helper(s->next));"}}, plain},
 		{edit{name: "an inlined static function",
@@ -98,6 +111,9 @@ func TestStability(t *testing.T) {
 		{edit{name: "type units", flags: []string{"-fdebug-types-section"}}, plain},
 		{edit{name: "headers", put: map[string]string{"include": included, "after": "struct two *t;"}},
 			withHeaders},
+		{edit{name: "a type moved out of a header", put: map[string]string{"after": "struct two *t;",
+			"include": "#include \"one.h\"\nstruct two { struct one *o; };"}}, withHeaders},
+		{edit{name: "functions swapped", put: map[string]string{"static": function}}, twoFunctions},
 		{edit{name: "order of headers",
 			put: map[string]string{"include": "#include \"two.h\"\n#include \"one.h\"",
 				"after": "struct two *t;"}}, withHeaders},
@@ -105,12 +121,20 @@ func TestStability(t *testing.T) {
 			included}}, withHeaders},
 
 		{edit{name: "a new member", put: map[string]string{"include": "#define next next, *last"}}, nil},
+		{edit{name: "a renamed member", put: map[string]string{"u;": "v;", "u.l": "v.l"}}, nil},
+		{edit{name: "an enumerator's value", put: map[string]string{"ON = 5": "ON = 6"}}, nil},
+		{edit{name: "a bit-field's width", put: map[string]string{"m : 3": "m : 4"}}, nil},
+		{edit{name: "a parameter's name", put: map[string]string{"callback f)": "callback g)",
+			"+ f(": "+ g("}}, nil},
+		{edit{name: "a parameter's type", put: map[string]string{"(struct state *, enum": "(const " +
+			"struct state *, enum"}}, nil},
 		{edit{name: "a new function", put: map[string]string{"after": "int more(void) { return 1; }"}},
 			nil},
 		{edit{name: "a new local struct",
 			put: map[string]string{"body": "struct loc { int q; } loc = { 3 }; sink(loc.q);"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // nearly all of the time is the compiler's
 			got := tt.objectOf(t)
 			switch {
 			case tt.of == nil && bytes.Equal(got, plain):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
@@ -38,11 +39,7 @@ func (d dwarfOf) file(t testing.TB, name string, order binary.ByteOrder) *elf.Fi
 	}
 	o.Sections = []elfwrite.Section{{Name: ".debug_info", Data: []byte(d.info)},
 		{Name: ".debug_abbrev", Data: []byte(d.abbrevs)}, {Name: ".debug_str", Data: []byte(d.str)}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse(name, data)
+	f, err := elf.Parse(name, filetest.Bytes(t, o))
 	if err != nil {
 		t.Fatal(err)
 	}

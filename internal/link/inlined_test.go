@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -71,15 +70,7 @@ func sitesOf(t *testing.T, data []byte) (*btf.Blob, int, error) {
 // objectsWithDWARF returns object files from the tests of package convert.
 func objectsWithDWARF(t testing.TB) (list [][]byte) {
 	t.Helper()
-	paths, err := filepath.Glob("../convert/testdata/objects/*.o")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no objects", err)
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, data := range programtest.Seeds(t, "../convert/testdata/objects/*.o") {
 		list = append(list, data)
 	}
 	return list
@@ -195,10 +186,6 @@ func FuzzInlined(f *testing.F) {
 		if len(data) > 1<<16 {
 			t.Skip()
 		}
-		start := time.Now()
-		makeSites(t, data)
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%d bytes took %v", len(data), took)
-		}
+		programtest.Bounded(t, len(data), 20*time.Second, 0, func() { makeSites(t, data) })
 	})
 }

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -14,18 +13,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // TestLimitHeap: the limit depends on the size of .debug_info. If more memory than that is in use,
 // the limit rises.
 func TestLimitHeap(t *testing.T) {
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian}
-	o.Sections = append(o.Sections, elfwrite.Section{Name: ".debug_info", Data: make([]byte, 40e6)})
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse("large", data)
+	f, err := elf.Parse("large", filetest.ELF(t, elfwrite.Section{Name: ".debug_info",
+		Data: make([]byte, 40e6)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +60,9 @@ func TestLimitHeap(t *testing.T) {
 
 // TestInlinedLimitsHeap: a process that only finds the sites of one file limits its heap.
 func TestInlinedLimitsHeap(t *testing.T) {
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian,
-		Sections: []elfwrite.Section{{Name: ".debug_info", Data: make([]byte, 20e6)}}}
-	data, err := o.Bytes()
+	data := filetest.ELF(t, elfwrite.Section{Name: ".debug_info", Data: make([]byte, 20e6)})
 	path := filepath.Join(t.TempDir(), "in.o")
-	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
-	}
+	err := os.WriteFile(path, data, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

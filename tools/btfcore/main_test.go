@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"encoding/binary"
 	"io/fs"
@@ -13,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/ulikunitz/xz"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
 	"github.com/rules-btf/rules_btf/internal/programs/reach"
@@ -158,17 +157,7 @@ func (f files) module(name string, kernel []byte, build func(*btf.Builder)) {
 // tar writes an archive. The members alternate: the name of a file, then the content of that file.
 func (f files) tar(name string, members ...string) {
 	f.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for i := 0; i < len(members); i += 2 {
-		w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: members[i], Mode: 0o644,
-			Size: int64(len(members[i+1]))})
-		w.Write([]byte(members[i+1]))
-	}
-	if err := w.Close(); err != nil {
-		f.Fatal(err)
-	}
-	f.write(name, b.Bytes())
+	f.write(name, []byte(filetest.Tar(f, members...)))
 }
 
 // xz compresses a file.
@@ -178,16 +167,7 @@ func (f files) xz(name, from string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	var b bytes.Buffer
-	w, err := xz.NewWriter(&b)
-	if err != nil {
-		f.Fatal(err)
-	}
-	w.Write(data)
-	if err := w.Close(); err != nil {
-		f.Fatal(err)
-	}
-	f.write(name, b.Bytes())
+	f.write(name, filetest.Pack(f, ".xz", data))
 }
 
 // asker is a program that reads fields of one struct.

@@ -34,9 +34,10 @@ func TestArchiveVerb(t *testing.T) {
 	const some = "archive --release 7.2 --vmlinux DIR/kernel.btf "
 	const all = some + "--on raid=my-disk @DIR/list DIR/raid.btf "
 	for _, c := range []struct {
-		args                   string
-		code                   int
-		output, stdout, stderr string // a file that must exist afterwards; parts of the texts
+		args           string
+		code           int
+		output         string // a file that must exist afterwards
+		stdout, stderr string
 	}{
 		{some + "-o DIR/alone", 0, "alone/vmlinux", "", ""},
 		{some + "-o DIR/among DIR/my-disk.btf DIR/kernel.btf", 0, "among/my_disk", "", ""},
@@ -90,13 +91,7 @@ func TestArchiveVerb(t *testing.T) {
 		{"verify --manifest --base x DIR/list", 2, "", "",
 			"--manifest and --base can't be used together"},
 	} {
-		code, stdout, stderr := btfdedup(strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)
-		stdout, stderr = strings.ReplaceAll(stdout, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR")
-		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) ||
-			(c.stderr == "") != (stderr == "") || (c.stdout == "") != (stdout == "") {
-			t.Errorf("%s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
-				stderr)
-		}
+		row{c.args, c.code, c.stdout, c.stderr}.run(t, dir, "")
 		if c.output != "" {
 			if _, err := os.Stat(p(c.output)); err != nil {
 				t.Errorf("%s: %v", c.args, err)

@@ -35,29 +35,16 @@ func TestConflictsVerb(t *testing.T) {
 		"  B in 1 unit: DIR/split.btf\n" +
 		"  A vs B: size 4 vs 8\n\n" +
 		"1 conflict in 2 files (2 units)\n"
-	for _, c := range []struct {
-		args           string
-		code           int
-		stdout, stderr string
-	}{
-		{"DIR/a.btf DIR/b.btf DIR/c.btf", 0, two, ""},
-		{"--check DIR/c.btf DIR/b.btf DIR/a.btf", 1, two, ""},
-		{"--all DIR/ab.btfo DIR/c.btf", 0, strings.Replace(strings.Replace(two, "DIR/a.btf, DIR/b.btf",
-			"DIR/ab.btfo", 1), "3 files", "2 files", 1), ""},
-		{"--check DIR/ab.btfo", 0, "no conflicts in 1 file (2 units)\n", ""},
-		{"--base DIR/base.btf DIR/fine.btf DIR/split.btf", 0, based, ""},
+	rows(t, dir, "conflicts", []row{
+		{"DIR/a.btf DIR/b.btf DIR/c.btf", 0, exactly(two), ""},
+		{"--check DIR/c.btf DIR/b.btf DIR/a.btf", 1, exactly(two), ""},
+		{"--all DIR/ab.btfo DIR/c.btf", 0, exactly(strings.NewReplacer(
+			"DIR/a.btf, DIR/b.btf", "DIR/ab.btfo", "3 files", "2 files").Replace(two)), ""},
+		{"--check DIR/ab.btfo", 0, exactly("no conflicts in 1 file (2 units)\n"), ""},
+		{"--base DIR/base.btf DIR/fine.btf DIR/split.btf", 0, exactly(based), ""},
 		{"DIR/a.btf DIR/none", 1, "", "btfdedup: open DIR/none: no such file or directory\n"},
 		{"--base DIR/none DIR/a.btf", 1, "", "btfdedup: open DIR/none: no such file or directory\n"},
-	} {
-		code, stdout, stderr := btfdedup(append([]string{"conflicts"},
-			strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)...)
-		stdout, stderr = strings.ReplaceAll(stdout, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR")
-		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) ||
-			(c.stderr == "") != (stderr == "") {
-			t.Errorf("conflicts %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
-				stderr)
-		}
-	}
+	})
 	var got struct {
 		Schema    int
 		Conflicts []struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // moduleFile writes a relocatable file whose only section is .modinfo. The text in more is appended
@@ -19,15 +20,7 @@ func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more str
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: 22, Flags: 7,
 		Sections: []elfwrite.Section{{Name: ".modinfo", Data: []byte("license=GPL\x00"), Alloc: true}}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, append(data, more...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return write(t, filepath.Join(dir, name), append(filetest.Bytes(t, o), more...))
 }
 
 // TestEmbedVerb embeds BTF, and refuses wrong inputs without leaving any output.
@@ -56,66 +49,59 @@ func TestEmbedVerb(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
-	for _, c := range []struct {
-		args   string
-		code   int
-		stderr string
-	}{
-		{"--btf " + types + " " + ko, 0, ""},
-		{"--btf " + split + " --btf-base " + base + " " + ko, 0, ""},
-		{"--btf " + types + " --btf-base " + base + " " + ko, 1, "this looks like BTF without a base"},
-		{"--btf " + split + " --btf-base " + kernel + " " + ko, 1, kernel + ": the distilled base has " +
-			"[1] PTR, but only INT, FLOAT, ENUM, STRUCT, UNION and FWD are allowed; make it with"},
-		{"--btf " + beyond + " --btf-base " + base + " " + ko, 1,
+	for _, c := range []row{
+		{"--btf " + types + " " + ko, 0, "", ""},
+		{"--btf " + split + " --btf-base " + base + " " + ko, 0, "", ""},
+		{"--btf " + types + " --btf-base " + base + " " + ko, 1, "",
+			"this looks like BTF without a base"},
+		{"--btf " + split + " --btf-base " + kernel + " " + ko, 1, "",
+			kernel + ": the distilled base has [1] PTR, but only INT, FLOAT, ENUM, STRUCT, " +
+				"UNION and FWD are allowed; make it with"},
+		{"--btf " + beyond + " --btf-base " + base + " " + ko, 1, "",
 			beyond + ": [2] TYPEDEF t refers to [9], but the last type is [2]; was it made " +
 				"with a different base?"},
-		{"--btf " + within + " --btf-base " + base + " " + ko, 1,
+		{"--btf " + within + " --btf-base " + base + " " + ko, 1, "",
 			within + ": [2] TYPEDEF: a name is at string offset 2, where no string begins; was it"},
-		{"--btf " + types + " --drop-signature " + signed, 0, ""},
-		{"--btf " + types + " --object " + ko, 0, ""},
-		{"--btf " + types + " " + signed, 1, "remove the signature with --drop-signature"},
-		{"--btf " + types + " " + big, 1,
+		{"--btf " + types + " --drop-signature " + signed, 0, "", ""},
+		{"--btf " + types + " --object " + ko, 0, "", ""},
+		{"--btf " + types + " " + signed, 1, "", "remove the signature with --drop-signature"},
+		{"--btf " + types + " " + big, 1, "",
 			"types.btf: the BTF is little-endian, but " + big + " is big-endian"},
-		{"--btf " + types + " --object " + big, 1, "is big-endian"},
-		{"--btf " + types + " " + packed, 1, packed + " (xz): damaged, or compressed in an unusual way"},
-		{"--btf " + ko + " " + ko, 1, ko + ": it is an ELF file, not raw BTF"},
-		{"--btf " + packed + " " + ko, 1, "no BTF magic"},
-		{"--btf " + types + " " + types, 1, types + ": raw BTF (little-endian), not an ELF file"},
-		{"--btf " + dir + "/none " + ko, 1, "no such file"},
-		{ko, 2, "--btf FILE is missing"},
-		{"--btf " + types + " --object --drop-signature " + ko, 2, "--object is for vmlinux"},
-		{"--btf " + types + " --btf-base " + out + " " + ko, 2, "also an input"},
+		{"--btf " + types + " --object " + big, 1, "", "is big-endian"},
+		{"--btf " + types + " " + packed, 1, "",
+			packed + " (xz): damaged, or compressed in an unusual way"},
+		{"--btf " + ko + " " + ko, 1, "", ko + ": it is an ELF file, not raw BTF"},
+		{"--btf " + packed + " " + ko, 1, "", "no BTF magic"},
+		{"--btf " + types + " " + types, 1, "", types + ": raw BTF (little-endian), not an ELF file"},
+		{"--btf " + dir + "/none " + ko, 1, "", "no such file"},
+		{ko, 2, "", "--btf FILE is missing"},
+		{"--btf " + types + " --object --drop-signature " + ko, 2, "", "--object is for vmlinux"},
+		{"--btf " + types + " --btf-base " + out + " " + ko, 2, "", "also an input"},
 	} {
 		os.Remove(out)
-		code, stdout, stderr := btfdedup(append([]string{"embed", "-o", out},
-			strings.Fields(c.args)...)...)
-		if code != c.code || stdout != "" || !strings.Contains(stderr, c.stderr) ||
-			(c.stderr == "") != (stderr == "") || strings.Count(stderr, "\n") > 1 {
-			t.Errorf("embed %s: code %d, want %d and %q\n%s%s", c.args, code, c.code, c.stderr, stdout,
-				stderr)
-		}
+		c.run(t, dir, "embed -o DIR/out")
 		data, err := os.ReadFile(out)
-		if (err == nil) != (c.code == 0) {
-			t.Errorf("embed %s: output %v", c.args, err)
+		if (err == nil) != (c.Code == 0) {
+			t.Errorf("embed %s: output %v", c.Args, err)
 		}
-		if c.code != 0 {
+		if c.Code != 0 {
 			continue
 		}
 		f, err := elf.Parse(out, data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := os.ReadFile(strings.Fields(c.args)[1])
+		want, err := os.ReadFile(strings.Fields(c.Args)[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		object := strings.Contains(c.args, "--object")
+		object := strings.Contains(c.Args, "--object")
 		if s := f.Section(btf.SectionTypes); s == nil || !bytes.Equal(s.Raw(), want) ||
 			s.Alloc() != object || f.Machine != 22 || bytes.HasSuffix(data, []byte(signature)) {
-			t.Errorf("embed %s: machine %v, .BTF %+v", c.args, f.Machine, s)
+			t.Errorf("embed %s: machine %v, .BTF %+v", c.Args, f.Machine, s)
 		}
-		if hasBase := f.Section(btf.SectionBase) != nil; hasBase != strings.Contains(c.args, "base") {
-			t.Errorf("embed %s: .BTF.base %v", c.args, hasBase)
+		if hasBase := f.Section(btf.SectionBase) != nil; hasBase != strings.Contains(c.Args, "base") {
+			t.Errorf("embed %s: .BTF.base %v", c.Args, hasBase)
 		}
 	}
 }
@@ -129,7 +115,7 @@ func TestEmbedInline(t *testing.T) {
 		b.Locsec("inline.text", btf.Site{Func: b.Func("f", b.FuncProto(0), 0), LocProto: b.LocProto()})
 	})
 	ko := moduleFile(t, dir, "x.ko", binary.LittleEndian, "")
-	big := moduleFile(t, dir, "big.ko", binary.BigEndian, "")
+	moduleFile(t, dir, "big.ko", binary.BigEndian, "")
 	p := func(name string) string { return filepath.Join(dir, name) }
 	section := func(path string) []byte {
 		t.Helper()
@@ -163,18 +149,9 @@ func TestEmbedInline(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s, %d bytes", c.out, code, stderr, len(section(p(c.out))))
 		}
 	}
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"--inline", types, ko}, 1, "must be split BTF, based on " + types},
-		{[]string{"--inline", inline, big}, 1, "is big-endian"},
-		{[]string{"--inline", inline, "--object", ko}, 2, "can't be used together"},
-	} {
-		code, stderr := runVerb(append([]string{"embed", "--btf", types, "-o", p("out")}, c.args...)...)
-		if code != c.code || !strings.Contains(stderr, c.want) {
-			t.Errorf("%q: exit code %d, %s; want %d, %q", c.args, code, stderr, c.code, c.want)
-		}
-	}
+	rows(t, dir, "embed --btf DIR/types.btf -o DIR/out", []row{
+		{"--inline DIR/types.btf DIR/x.ko", 1, "", "must be split BTF, based on DIR/types.btf"},
+		{"--inline DIR/inline.btf DIR/big.ko", 1, "", "is big-endian"},
+		{"--inline DIR/inline.btf --object DIR/x.ko", 2, "", "can't be used together"},
+	})
 }

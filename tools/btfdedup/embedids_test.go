@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -101,34 +100,26 @@ func TestEmbedResolvesIDs(t *testing.T) {
 	succeeds(t, "", "embed", "-o", p("plain.ko"), "--btf", types, "--resolve-ids",
 		compileIDs(t, dir, "plain.o", "int x;"))
 
-	for _, c := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"--resolve-ids " + object, 1, "new.btf: "},
-		{"--resolve-ids --base " + dir + "/none " + object, 1, "no such file"},
-		{"--resolve-ids --base " + base + " " + p("first.ko"), 1,
+	for _, c := range []row{
+		{"--resolve-ids " + object, 1, "", "new.btf: "},
+		{"--resolve-ids --base " + dir + "/none " + object, 1, "", "no such file"},
+		{"--resolve-ids --base " + base + " " + p("first.ko"), 1, "",
 			"section .BTF_ids has already been resolved"},
-		{"--btf " + few + " --resolve-ids --fatal-warnings --base " + base + " " + object, 1,
+		{"--btf " + few + " --resolve-ids --fatal-warnings --base " + base + " " + object, 1, "",
 			`the BTF has no FUNC "a"; its id is 0 (1 such warnings`},
-		{"--fatal-warnings " + object, 2, "need --resolve-ids"},
-		{"--base " + base + " " + object, 2, "--base needs --resolve-ids or --inline"},
-		{"--old-base " + base + " " + object, 2, "need --resolve-ids"},
-		{"--resolve-ids --btf-base " + base + " --base " + base + " " + object, 2,
+		{"--fatal-warnings " + object, 2, "", "need --resolve-ids"},
+		{"--base " + base + " " + object, 2, "", "--base needs --resolve-ids or --inline"},
+		{"--old-base " + base + " " + object, 2, "", "need --resolve-ids"},
+		{"--resolve-ids --btf-base " + base + " --base " + base + " " + object, 2, "",
 			"can't be used together"},
-		{"--resolve-ids --object " + object, 2, "--object is for vmlinux"},
+		{"--resolve-ids --object " + object, 2, "", "--object is for vmlinux"},
 	} {
-		args := append([]string{"embed", "-o", p("bad.ko")}, strings.Fields(c.args)...)
-		if !slices.Contains(args, "--btf") {
-			args = append(args, "--btf", types)
+		if !strings.Contains(c.Args, "--btf ") {
+			c.Args += " --btf " + types
 		}
-		code, _, stderr := btfdedup(args...)
-		if code != c.code || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("embed %s: exit code %d, want %d and %q\n%s", c.args, code, c.code, c.want, stderr)
-		}
+		c.run(t, dir, "embed -o DIR/bad.ko")
 		if _, err := os.Stat(p("bad.ko")); err == nil {
-			t.Errorf("embed %s: there is an output", c.args)
+			t.Errorf("embed %s: there is an output", c.Args)
 		}
 	}
 }

@@ -1,22 +1,24 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -84,12 +86,7 @@ func TestEmbedMany(t *testing.T) {
 	kos := append(programtest.Modules(t, dir, 3), p("m-4.ko"))
 	vmlinux := programtest.Kernel(t, p("vmlinux"), kos[0])
 	makeBTF(t, p("btf"), nil, append([]string{vmlinux}, kos...)...)
-	encoder, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var packed bytes.Buffer
-	w := tar.NewWriter(&packed)
+	var packed []string
 	for i, ko := range kos {
 		data, err := os.ReadFile(ko)
 		if err != nil {
@@ -98,19 +95,12 @@ func TestEmbedMany(t *testing.T) {
 		name := "kernel/" + filepath.Base(ko)
 		write("tree/"+name, string(data))
 		write("tree/"+name+".debug", "not read")
-		content, end := string(data), ""
-		switch i {
-		case 0:
-			content, end = string(encoder.EncodeAll(data, nil)), ".zst"
-		case 1:
-			content, end = gzipped(t, content), ".gz"
-		}
+		end := []string{".zst", ".gz", "", ""}[i]
+		content := filetest.Pack(t, end, string(data))
 		write("packed/"+name+end, content)
-		w.WriteHeader(&tar.Header{Name: name + end, Mode: 0o644, Size: int64(len(content))})
-		w.Write([]byte(content))
+		packed = append(packed, name+end, content)
 	}
-	w.Close()
-	write("modules.tar", packed.String())
+	write("modules.tar", filetest.Tar(t, packed...))
 	types := func(name string) string { return p("btf/" + name + ".btf") }
 	one := func(name, in string, more ...string) {
 		t.Helper()
@@ -331,13 +321,14 @@ func TestMadeLine(t *testing.T) {
 		"embed --btf . -o OUT c.ko":                               "",
 	} {
 		os.RemoveAll("OUT")
-		_, _, stderr := runBtfdedup(strings.Fields(args)...)
+		var stderr bytes.Buffer
+		cli.Execute(program, strings.Fields(args), nil, io.Discard, &stderr)
 		got := ""
-		if m := madeLine.FindStringSubmatch(stderr); m != nil {
+		if m := clitest.MadeLine.FindStringSubmatch(stderr.String()); m != nil {
 			got = m[2]
 		}
 		if got != want {
-			t.Errorf("%s: the line is about %q, want %q\n%s", args, got, want, stderr)
+			t.Errorf("%s: the line is about %q, want %q\n%s", args, got, want, &stderr)
 		}
 	}
 }

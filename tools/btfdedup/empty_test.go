@@ -45,7 +45,7 @@ func TestEmptyFiles(t *testing.T) {
 		{"dump empty", aBTF},
 		{"stats empty", aBTF},
 	} {
-		code, stdout, stderr := runBtfdedup(strings.Fields(c.args)...)
+		code, stdout, stderr := btfdedup(strings.Fields(c.args)...)
 		want := ": empty file, expected " + c.due + ": the step that wrote it failed, or its " +
 			"disk was full; make it again\n"
 		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "btfdedup: empty") ||
@@ -68,14 +68,14 @@ func TestNothingToLink(t *testing.T) {
 	})
 	writeBTF(t, dir, "none.btf", nil, func(*btf.Builder) {})
 	writeBTF(t, dir, "split.btf", base, func(*btf.Builder) {})
-	code, _, stderr := runBtfdedup("link", "-o", "out", "none.btf")
+	code, _, stderr := btfdedup("link", "-o", "out", "none.btf")
 	if code != 1 || !strings.Contains(stderr, "none.btf: there is no type to encode") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if _, err := os.Stat("out"); err == nil {
 		t.Error("an output is left")
 	}
-	if code, _, stderr := runBtfdedup("link", "-o", "out", "--base", "a.btf", "split.btf"); code != 0 {
+	if code, _, stderr := btfdedup("link", "-o", "out", "--base", "a.btf", "split.btf"); code != 0 {
 		t.Errorf("split BTF: exit code %d, %s", code, stderr)
 	}
 }
@@ -84,7 +84,7 @@ func TestNothingToLink(t *testing.T) {
 func TestDirectoryAsFacts(t *testing.T) {
 	dir := t.TempDir()
 	path, _ := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
-	code, _, stderr := runBtfdedup("link", "-o", filepath.Join(dir, "out"), "--facts", dir, path)
+	code, _, stderr := btfdedup("link", "-o", filepath.Join(dir, "out"), "--facts", dir, path)
 	if want := "btfdedup: " + dir + ": cannot be read: is a directory\n"; code != 1 || stderr != want {
 		t.Errorf("exit code %d, %swant %s", code, stderr, want)
 	}

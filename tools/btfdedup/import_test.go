@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -10,23 +8,22 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // elfFile writes an ELF file, relocatable or not, with sections: name, content, name, content ….
 func elfFile(t *testing.T, path string, relocatable bool, sections ...string) string {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
-	for i := 0; i < len(sections); i += 2 {
-		o.Sections = append(o.Sections, elfwrite.Section{Name: sections[i], Data: []byte(sections[i+1])})
-	}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := []byte(filetest.Named(t, sections...))
 	if !relocatable {
 		binary.LittleEndian.PutUint16(data[16:], 2) // e_type: ET_EXEC
 	}
+	return write(t, path, data)
+}
+
+// write writes a file, and returns its path.
+func write(t *testing.T, path string, data []byte) string {
+	t.Helper()
 	return file(t, path, string(data))
 }
 
@@ -36,19 +33,6 @@ func file(t *testing.T, path, content string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func gzipped(t *testing.T, content string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(content)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // bzImage returns an x86 kernel image with the given payload, which is already gzip-compressed.
@@ -64,6 +48,7 @@ func bzImage(payload string) string {
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
+	gzipped := func(content string) string { return filetest.Pack(t, ".gz", content) }
 	read := func(path string) string {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -97,15 +82,15 @@ func TestImport(t *testing.T) {
 	}{
 		{"raw", []string{kernel}, whole, ""},
 		{"ELF", []string{vmlinux}, whole, ""},
-		{"compressed ELF", []string{file(t, p("vmlinux.gz"), gzipped(t, read(vmlinux)))}, whole, ""},
-		{"bzImage", []string{file(t, p("vmlinuz"), bzImage(gzipped(t, read(vmlinux))))}, whole, ""},
+		{"compressed ELF", []string{file(t, p("vmlinux.gz"), gzipped(read(vmlinux)))}, whole, ""},
+		{"bzImage", []string{file(t, p("vmlinuz"), bzImage(gzipped(read(vmlinux))))}, whole, ""},
 		{"flat", []string{file(t, p("Image"), flat+whole+"more")}, whole, ""},
-		{"compressed flat", []string{file(t, p("Image.gz"), gzipped(t, flat+whole))}, whole, ""},
+		{"compressed flat", []string{file(t, p("Image.gz"), gzipped(flat+whole))}, whole, ""},
 		{"module", []string{"--base", kernel, ko}, part, ""},
-		{"compressed module", []string{"--base", kernel, file(t, p("x.ko.gz"), gzipped(t, read(ko)))},
+		{"compressed module", []string{"--base", kernel, file(t, p("x.ko.gz"), gzipped(read(ko)))},
 			part, ""},
 
-		{"bzImage without BTF", []string{file(t, p("old"), bzImage(gzipped(t, read(bare))))}, "",
+		{"bzImage without BTF", []string{file(t, p("old"), bzImage(gzipped(read(bare))))}, "",
 			"old (bzImage, gzip): no BTF: the kernel was built without CONFIG_DEBUG_INFO_BTF;"},
 		{"flat without BTF", []string{file(t, p("flat"), flat)}, "",
 			"flat: no BTF: the kernel was built without CONFIG_DEBUG_INFO_BTF;"},
@@ -133,9 +118,9 @@ func TestImport(t *testing.T) {
 			"lists all reasons): [1] PTR (anon):"},
 		{"two blobs", []string{file(t, p("two"), whole+whole)}, "", "two: it holds 2 BTF blobs"},
 		{"cut off", []string{file(t, p("cut"), whole[:len(whole)-1])}, "", "cut: BTF at offset"},
-		{"damaged", []string{file(t, p("half"), bzImage(gzipped(t, read(vmlinux))[:99]))}, "",
+		{"damaged", []string{file(t, p("half"), bzImage(gzipped(read(vmlinux))[:99]))}, "",
 			"half (bzImage, gzip): damaged"},
-		{"damaged ELF", []string{file(t, p("e.gz"), gzipped(t, read(vmlinux)[:99]))}, "",
+		{"damaged ELF", []string{file(t, p("e.gz"), gzipped(read(vmlinux)[:99]))}, "",
 			"e.gz (gzip): "},
 		{"text", []string{file(t, p("text"), "text")}, "", `text: neither a supported kernel ` +
 			`image, nor an ELF file, nor raw BTF (it starts with "text")`},

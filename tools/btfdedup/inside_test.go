@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
@@ -41,44 +39,34 @@ func TestInside(t *testing.T) {
 
 	const task = "[2] STRUCT 'task_struct' size=4 vlen=1\n\t'pid' type_id=1 bits_offset=0\n"
 	const taskC = "struct task_struct {\n\tint pid;\n};\n"
-	for _, c := range []struct {
-		args string
-		want string // what standard output has
-	}{
-		{"dump " + vmlinux, "encoding=SIGNED\n" + task},
-		{"dump --name task_struct " + elf, task},
-		{"dump --base " + vmlinux + " " + module, "[3] TYPEDEF 'task_t' type_id=2\n"},
-		{"dump " + ko, "[3] TYPEDEF 'task_t' type_id=2\n"},
-		{"dump --format=c " + elf, taskC},
-		{"dump --format=c --name=task_t " + ko, taskC + "\ntypedef struct task_struct task_t;\n"},
-		{"stats " + elf, "2 types, ids 1 to 2; 4 strings\n"},
-		{"stats --base=" + vmlinux + " " + module, "The base has 2 types"},
-	} {
-		code, stdout, stderr := runBtfdedup(strings.Fields(c.args)...)
-		if code != 0 || stderr != "" || !strings.Contains(stdout, c.want) {
-			t.Errorf("%s: exit code %d, %s\n%s", c.args, code, stderr, stdout)
-		}
-	}
+	rows(t, dir, "", []row{
+		{"dump " + vmlinux, 0, "encoding=SIGNED\n" + task, ""},
+		{"dump --name task_struct " + elf, 0, task, ""},
+		{"dump --base " + vmlinux + " " + module, 0, "[3] TYPEDEF 'task_t' type_id=2\n", ""},
+		{"dump " + ko, 0, "[3] TYPEDEF 'task_t' type_id=2\n", ""},
+		{"dump --format=c " + elf, 0, taskC, ""},
+		{"dump --format=c --name=task_t " + ko, 0,
+			taskC + "\ntypedef struct task_struct task_t;\n", ""},
+		{"stats " + elf, 0, "2 types, ids 1 to 2; 4 strings\n", ""},
+		{"stats --base=" + vmlinux + " " + module, 0, "The base has 2 types", ""},
+	})
 
-	for _, c := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"dump --name task_strukt " + vmlinux, 1,
+	for _, c := range []row{
+		{"dump --name task_strukt " + vmlinux, 1, "",
 			vmlinux + `: no type has the name "task_strukt"`},
-		{"dump --format=d " + vmlinux, 2, `"d" for "--format" flag: must be raw, c, kabi or json`},
-		{"stats --format=c " + vmlinux, 2, `"c" for "--format" flag: must be text or json`},
-		{"stats --limit=-1 " + vmlinux, 2,
+		{"dump --format=d " + vmlinux, 2, "", `"d" for "--format" flag: must be raw, c, kabi or json`},
+		{"stats --format=c " + vmlinux, 2, "", `"c" for "--format" flag: must be text or json`},
+		{"stats --limit=-1 " + vmlinux, 2, "",
 			`"-1" for "--limit" flag: must be a number of types, at least 0`},
-		{"dump " + module, 1, "pass its base with --base"},
-		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it contains itself, which C doesn't allow"},
+		{"dump " + module, 1, "", "pass its base with --base"},
+		{"dump --format=c " + cycle, 1, "",
+			"BTF type [1] STRUCT s: it contains itself, which C doesn't allow"},
 	} {
 		old := file(t, p("out"), "old")
-		code, stdout, stderr := runBtfdedup(append(strings.Fields(c.args), "-o", old)...)
-		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) ||
-			strings.Count(stderr, "\n") != 1 || read(old) != "old" {
-			t.Errorf("%s: exit code %d, want %d and %q\n%s", c.args, code, c.code, c.want, stderr)
+		c.Args += " -o " + old
+		c.run(t, dir, "")
+		if read(old) != "old" {
+			t.Errorf("%s: the output has changed", c.Args)
 		}
 	}
 }
@@ -89,7 +77,7 @@ func TestStatsJSON(t *testing.T) {
 		b.Int("int", 4, btf.IntSigned, 0)
 		b.Ref(btf.KindTypedef, "t", 1)
 	})
-	code, stdout, stderr := runBtfdedup("stats", "--format=json", path)
+	code, stdout, stderr := btfdedup("stats", "--format=json", path)
 	var got struct {
 		Schema, Bytes int
 		Types         struct {
@@ -148,7 +136,7 @@ func TestControlCharacters(t *testing.T) {
 		append([]string{"conflicts"}, both...),
 		append([]string{"link", "-v", "-o", dir + "/out.btf"}, both...),
 	} {
-		_, stdout, stderr := runBtfdedup(args...)
+		_, stdout, stderr := btfdedup(args...)
 		text := stdout + stderr
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
 			return r != '\n' && r != '\t' && !strconv.IsPrint(r)
@@ -159,10 +147,4 @@ func TestControlCharacters(t *testing.T) {
 			t.Errorf("%s: no name in %q", args, text)
 		}
 	}
-}
-
-func runBtfdedup(args ...string) (code int, stdout, stderr string) {
-	var o, e bytes.Buffer
-	code = cli.Execute(program, args, nil, &o, &e)
-	return code, o.String(), e.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
@@ -99,18 +100,10 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(p("raw"), other.BTF, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 183,
-		Sections: []elfwrite.Section{{Name: ".BTF", Data: other.BTF}}}
-	elf, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("arm64"), elf, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, p("raw"), other.BTF)
+	write(t, p("arm64"), filetest.Bytes(t, elfwrite.Object{AddrSize: 8,
+		Order: binary.LittleEndian, Machine: 183,
+		Sections: []elfwrite.Section{{Name: ".BTF", Data: other.BTF}}}))
 	x86 := facts.Facts{AddrSize: 8, Machine: 62, HasFiles: true, Variables: facts.VariablesPerCPU,
 		KfuncState: facts.KfuncsAbsent, Files: []facts.File{{Name: "k.c", Funcs: []string{"k"}}}}
 	const told = "the objects are for EM_X86_64, 64-bit, LittleEndian, but the facts DIR/facts are " +

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // TestPointersOf32Bits reads the BTF of a 32-bit program without the type long: raw, where the size
@@ -23,15 +24,8 @@ func TestPointersOf32Bits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := elfwrite.Object{AddrSize: 4, Order: b.Order, Machine: 3,
-		Sections: []elfwrite.Section{{Name: ".BTF", Data: raw}}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, filetest.Bytes(t, elfwrite.Object{AddrSize: 4, Order: b.Order, Machine: 3,
+		Sections: []elfwrite.Section{{Name: ".BTF", Data: raw}}}))
 	for _, verb := range []string{"verify --for=all", "dump --format=c"} {
 		for name, warning := range map[string]string{"elf": "", "raw": "is taken to be 4 bytes"} {
 			code, stdout, stderr := btfdedup(append(strings.Fields(verb), filepath.Join(dir, name))...)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,27 +9,22 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // writeELF writes an ELF file. The arguments in sections alternate: the name of a section, then the
 // file with the content of that section.
 func writeELF(t *testing.T, path string, sections ...string) {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
+	var all []elfwrite.Section
 	for i := 0; i < len(sections); i += 2 {
 		data, err := os.ReadFile(sections[i+1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Sections = append(o.Sections, elfwrite.Section{Name: sections[i], Data: data})
+		all = append(all, elfwrite.Section{Name: sections[i], Data: data})
 	}
-	data, err := o.Bytes()
-	if err == nil {
-		err = os.WriteFile(path, data, 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, filetest.ELF(t, all...))
 }
 
 // readOnBase reads split BTF and its base.
@@ -108,52 +102,45 @@ func TestRelocateVerb(t *testing.T) {
 	sites("m.inline.btf", readOnBase(t, p("base.btf"), p("m.btf")))
 	writeELF(t, p("inline.ko"), ".BTF", p("m.btf"), ".BTF.base", p("base.btf"), ".BTF.inline",
 		p("m.inline.btf"))
-	for _, c := range []struct {
-		args string
-		code int
-		want string // part of standard error
-	}{
-		{"--distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 0, ""},
-		{"--base DIR/old.btf DIR/m.ko", 0, ""},
-		{"--base DIR/old.btf DIR/m32.ko", 0, ""},
-		{"--base DIR/new.btf DIR/m.ko", 0, ""},
-		{"--inline --base DIR/old.btf DIR/inline.ko", 0, ""},
+	for _, c := range []row{
+		{"--distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 0, "", ""},
+		{"--base DIR/old.btf DIR/m.ko", 0, "", ""},
+		{"--base DIR/old.btf DIR/m32.ko", 0, "", ""},
+		{"--base DIR/new.btf DIR/m.ko", 0, "", ""},
+		{"--inline --base DIR/old.btf DIR/inline.ko", 0, "", ""},
 		{"--distilled-base DIR/base.btf --distilled-base DIR/m.btf --base DIR/old.btf DIR/m.inline.btf",
-			0, ""},
-		{"--inline --base DIR/old.btf DIR/m.ko", 1,
+			0, "", ""},
+		{"--inline --base DIR/old.btf DIR/m.ko", 1, "",
 			"DIR/m.ko: the ELF file has no section .BTF.inline"},
-		{"--inline --distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 2,
+		{"--inline --distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 2, "",
 			"--inline and --distilled-base can't be used together"},
-		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev" +
+		{"--base DIR/grown.btf DIR/m.ko", 1, "", "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev" +
 			" (16 bytes) of the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
 			" [2] STRUCT own embeds it"},
-		{"DIR/m.ko", 2, "btfdedup: --base FILE is missing"},
-		{"--base DIR/old.btf DIR/m.btf", 1, "DIR/m.btf: it is not an ELF file"},
-		{"--base DIR/old.btf DIR/none.ko", 1, "DIR/none.ko: the ELF file has no section .BTF.base;"},
-		{"--base DIR/old.btf DIR/plain.ko", 1, "DIR/plain.ko: the ELF file has no section .BTF.base;"},
-		{"--distilled-base DIR/split.btf --base DIR/old.btf DIR/m.btf", 1, "DIR/split.btf: "},
-		{"--distilled-base DIR/out --base DIR/old.btf DIR/m.btf", 2, "is also an input"},
+		{"DIR/m.ko", 2, "", "btfdedup: --base FILE is missing"},
+		{"--base DIR/old.btf DIR/m.btf", 1, "", "DIR/m.btf: it is not an ELF file"},
+		{"--base DIR/old.btf DIR/none.ko", 1, "",
+			"DIR/none.ko: the ELF file has no section .BTF.base;"},
+		{"--base DIR/old.btf DIR/plain.ko", 1, "",
+			"DIR/plain.ko: the ELF file has no section .BTF.base;"},
+		{"--distilled-base DIR/split.btf --base DIR/old.btf DIR/m.btf", 1, "", "DIR/split.btf: "},
+		{"--distilled-base DIR/out --base DIR/old.btf DIR/m.btf", 2, "", "is also an input"},
 	} {
-		args := strings.Fields(strings.ReplaceAll("relocate -o DIR/out "+c.args, "DIR", dir))
-		code, _, stderr := btfdedup(args...)
-		stderr = strings.ReplaceAll(stderr, dir, "DIR")
-		if code != c.code || !strings.Contains(stderr, c.want) || (c.want == "") != (stderr == "") {
-			t.Errorf("relocate %s: code %d, want %d\n%s", c.args, code, c.code, stderr)
-		}
+		c.run(t, dir, "relocate -o DIR/out")
 		_, err := os.Stat(p("out"))
-		if (err == nil) != (code == 0) {
-			t.Errorf("relocate %s: code %d, output: %v", c.args, code, err)
+		if (err == nil) != (c.Code == 0) {
+			t.Errorf("relocate %s: code %d, output: %v", c.Args, c.Code, err)
 		}
-		if strings.Contains(c.args, "old.btf") && code == 0 {
+		if strings.Contains(c.Args, "old.btf") && c.Code == 0 {
 			original := "split.btf"
-			if strings.Contains(c.args, "m32") {
+			if strings.Contains(c.Args, "m32") {
 				original = "split32.btf"
-			} else if strings.Contains(c.args, "inline") {
+			} else if strings.Contains(c.Args, "inline") {
 				original = "split.inline.btf"
 			}
 			want, _ := os.ReadFile(p(original))
 			if got, _ := os.ReadFile(p("out")); !bytes.Equal(got, want) {
-				t.Errorf("relocate %s: on the old base again, the BTF differs", c.args)
+				t.Errorf("relocate %s: on the old base again, the BTF differs", c.Args)
 			}
 		}
 		os.Remove(p("out"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // writeModule writes a module with a name in .modinfo, and with files as sections.
@@ -28,15 +28,7 @@ func writeModule(t *testing.T, path, name string, files map[string]string) strin
 		}
 		sections = append(sections, elfwrite.Section{Name: section, Data: data})
 	}
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62, Sections: sections}
-	data, err := o.Bytes()
-	if err == nil {
-		err = os.WriteFile(path, data, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return write(t, path, filetest.ELF(t, sections...))
 }
 
 // TestBaseOfSites: each verb that reads the sites of inlined functions accepts those of a module,

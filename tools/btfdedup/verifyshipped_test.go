@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -34,11 +33,7 @@ func TestVerifyShipped(t *testing.T) {
 		t.Fatal(string(out))
 	}
 	const summary = " load, 0 load without BTF, 0 load with wrong BTF, "
-	for _, c := range []struct {
-		args           string
-		code           int
-		stdout, stderr string
-	}{
+	rows(t, dir, "verify", []row{
 		{kernel + " " + right, 0, "loads: " + right + "\n1 module: 1" + summary + "0 refused\n", ""},
 		{kernel + " " + tree, 0,
 			"loads: " + tree + "/right.ko\n1 module: 1" + summary + "0 refused\n", ""},
@@ -52,14 +47,7 @@ func TestVerifyShipped(t *testing.T) {
 		{"--modules " + dir + " " + right, 2, "", "--modules and --vmlinux need --manifest"},
 		{"--base " + kernel + " " + tree, 1, "", "is a directory"},
 		{kernel + " " + dir + "/none", 1, "", "no such file or directory"},
-	} {
-		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
-		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
-			!strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
-			t.Errorf("verify %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
-				stderr)
-		}
-	}
+	})
 
 	_, stdout, _ := btfdedup("verify", "--format=json", kernel, right, bad)
 	var report shippedReport

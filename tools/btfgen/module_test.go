@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -44,12 +45,7 @@ func TestModuleWithoutBase(t *testing.T) {
 	kernel := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64),
 		Sections: []elfwrite.Section{{Name: ".BTF", Data: data},
 			{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP ")}}}
-	if data, err = kernel.Bytes(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("kernel"), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, p("kernel"), string(filetest.Bytes(t, kernel)))
 	code, _, stderr = btfgen("elf", "-o", p("split.btf"), "--base", p("kernel"), p("m.ko"))
 	const want = "m.ko: it was built for the kernel 7.2.0, but the base is the BTF of 7.2.1\n"
 	if code != 0 || !strings.Contains(stderr, want) {
@@ -64,12 +60,7 @@ func TestModuleWithoutBase(t *testing.T) {
 		t.Errorf("facts: exit code %d, %q", code, stderr)
 	}
 	kernel.Machine = uint16(elf.EM_AARCH64)
-	if data, err = kernel.Bytes(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("arm64"), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, p("arm64"), string(filetest.Bytes(t, kernel)))
 	code, _, stderr = btfgen("facts", "-o", p("none"), "--base", p("arm64"), p("m.ko"))
 	const machine = "m.ko: it is for EM_X86_64, but the base is for EM_AARCH64; use the BTF of"
 	if _, err := os.Stat(p("none")); code != 1 || !strings.Contains(stderr, machine) || err == nil {

@@ -3,17 +3,12 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
-
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -37,34 +32,9 @@ func writeTar(t *testing.T, path string, members ...member) {
 		w.Write([]byte(m.content))
 	}
 	w.Close()
-	if err := os.WriteFile(path, []byte(compressed(t, path, plain.String())), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(filetest.Pack(t, path, plain.String())), 0o666); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// compressed compresses the content of a file as the file's name says.
-func compressed(t *testing.T, name, content string) string {
-	t.Helper()
-	var b bytes.Buffer
-	var w io.WriteCloser
-	var err error
-	switch filepath.Ext(name) {
-	case ".gz", ".tgz":
-		w = gzip.NewWriter(&b)
-	case ".xz":
-		w, err = xz.NewWriter(&b)
-	case ".zst":
-		w, err = zstd.NewWriter(&b)
-	default:
-		return content
-	}
-	if err == nil {
-		_, err = io.WriteString(w, content)
-	}
-	if err = cmp.Or(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // TestModuleArchive reads archives as "make modules_install" writes them: with links to directories
@@ -119,7 +89,7 @@ func TestModuleArchive(t *testing.T) {
 			member{name: "./" + root + "build", link: "/nowhere", typ: tar.TypeSymlink},
 			member{name: "./" + root + "source", link: "/nowhere", typ: tar.TypeSymlink},
 			member{name: "./" + root + "modules.dep", content: "kernel/a/m-1.ko:\n"},
-			member{name: "./" + root + "kernel/a/m-1.ko" + end, content: compressed(t, end, one)},
+			member{name: "./" + root + "kernel/a/m-1.ko" + end, content: filetest.Pack(t, end, one)},
 			member{name: "./" + root + "updates/m-2.ko", content: two})
 		for _, jobs := range []string{"1", "4"} {
 			modules("archive", "-j", jobs, path)
@@ -144,7 +114,7 @@ func TestModuleArchive(t *testing.T) {
 			": the path \"../b.ko\" leads out of the package"},
 		"absolute.tar": {[]member{{name: "/b.ko"}}, ": the path \"/b.ko\" leads out of the package"},
 		"damaged.tar":  {[]member{{name: "d/b.ko", content: "no ELF"}}, ": d/b.ko: not an ELF file"},
-		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: compressed(t, ".gz", one)[:200]}},
+		"packed.tar": {[]member{ko, {name: "b.ko.gz", content: filetest.Pack(t, ".gz", one)[:200]}},
 			": b.ko.gz: truncated; make the archive again"},
 		"same.tar":  {[]member{ko, ko}, ": a.ko: the archive has a.ko twice"},
 		"again.tar": {[]member{ko, {name: "a.ko.gz"}}, ": a.ko.gz: the archive has a.ko twice"},
@@ -153,7 +123,7 @@ func TestModuleArchive(t *testing.T) {
 			": d/a.ko: both are the module a; convert them to different directories"},
 		"large.tar.gz": {[]member{{name: "a.ko", content: zeros}}, ": a.ko: more than 8388608 bytes " +
 			"when decompressed; if that is right, decompress it first"},
-		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: compressed(t, ".zst", zeros)}},
+		"inner.tar.gz": {[]member{{name: "a.ko.zst", content: filetest.Pack(t, ".zst", zeros)}},
 			": a.ko.zst: more than 8388608 bytes when decompressed; if that is right, decompress it " +
 				"first"},
 		"text.deb": {nil, ": neither a tar archive nor a package of a distribution"},

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -27,12 +27,7 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64),
-		Sections: []elfwrite.Section{{Name: ".BTF", Data: raw}}}
-	object, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := filetest.ELF(t, elfwrite.Section{Name: ".BTF", Data: raw})
 	writeFile(t, p("raw"), string(raw))
 	writeFile(t, p("linked.ko"), string(object))
 	object[16] = byte(elf.ET_EXEC) // e_type

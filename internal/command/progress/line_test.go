@@ -7,73 +7,76 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
+// drawn starts a line, and calls f with a function that lets time pass and checks how many times
+// the line was drawn by then. It closes the line.
+func drawn(t *testing.T, s *screen, text func(n int) string,
+	f func(l *Line, after func(d time.Duration, drawings int))) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		l := Start(s.TTY, func() string {
+			calls++
+			return text(calls)
+		})
+		after := func(d time.Duration, drawings int) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if calls != drawings {
+				t.Errorf("%d drawings, want %d", calls, drawings)
+			}
+		}
+		f(l, after)
+		l.Close()
+		after(3*interval, calls)
+	})
+}
+
 func TestLine(t *testing.T) {
 	s := newScreen(t, 40)
-	var calls atomic.Int64
-	start := time.Now()
-	l := Start(s.TTY, func() string {
-		n := calls.Add(1)
-		return fmt.Sprintf("%d of 1000, %s", n, strings.Repeat("x", 10*int(1+n%4)))
+	drawn(t, s, func(n int) string {
+		return fmt.Sprintf("%d of 1000, %s", n, strings.Repeat("x", 10*(1+n%4)))
+	}, func(l *Line, after func(time.Duration, int)) {
+		after(delay-1, 0)
+		after(1+2*interval, 3)
+		if _, err := io.WriteString(l, "a warning\n"); err != nil {
+			t.Fatal(err)
+		}
+		after(5*interval, 8)
 	})
-	time.Sleep(time.Second / 2)
-	if got := s.Written(); got != "" {
-		t.Errorf("after half a second the terminal has %q", got)
-	}
-	got := s.WaitFor(`\b3 of 1000`)
-	if d := time.Since(start); d < time.Second {
-		t.Errorf("the line was there after %v", d)
-	}
-	if lines := s.Lines(got); len(lines) != 1 || strings.Count(lines[0], " of 1000") != 1 {
-		t.Errorf("the line isn't redrawn in place: %q", lines)
-	}
-
-	if _, err := io.WriteString(l, "a warning\n"); err != nil {
-		t.Fatal(err)
-	}
-	got = s.WaitFor(`a warning\r\n\r\d+ of 1000`)
-	if lines := s.Lines(got); len(lines) != 2 || lines[0] != "a warning" ||
-		!strings.Contains(lines[1], " of 1000") {
-		t.Errorf("with a warning the terminal shows %q", lines)
-	}
-
-	time.Sleep(5 * interval)
-	l.Close()
-	n, elapsed := calls.Load(), time.Since(start)
-	if most := 10*int64(elapsed-time.Second)/int64(time.Second) + 2; n > most {
-		t.Errorf("%d drawings in %v; expected at most %d", n, elapsed, most)
-	}
 	if lines := s.End(); !slices.Equal(lines, []string{"a warning", ""}) {
 		t.Errorf("after the end the terminal shows %q", lines)
 	}
-	if calls.Load() != n {
-		t.Error("the line was drawn after Close")
+	const erased = startLine + clearRest
+	text := s.Written()
+	before, _, _ := strings.Cut(text, erased+"a warning")
+	if lines := s.Lines(before); len(lines) != 1 || strings.Count(lines[0], "3 of 1000") != 1 {
+		t.Errorf("the line isn't redrawn in place: %q", lines)
+	}
+	lines := s.Lines(text[:strings.LastIndex(text, erased)])
+	if len(lines) != 2 || lines[0] != "a warning" || !strings.HasPrefix(lines[1], "8 of 1000") {
+		t.Errorf("with a warning the terminal shows %q", lines)
 	}
 }
 
-func TestShortWorkShowsNothing(t *testing.T) {
-	s := newScreen(t, 80)
-	l := Start(s.TTY, func() string { return "working" })
-	time.Sleep(time.Second * 3 / 4)
-	l.Close()
-	s.End()
-	if got := s.Written(); got != "END" {
-		t.Errorf("the terminal has %q", got)
-	}
-}
-
-func TestNarrowTerminal(t *testing.T) {
-	s := newScreen(t, 5)
-	l := Start(s.TTY, func() string { return "working hard" })
-	time.Sleep(delay + 2*interval)
-	l.Close()
-	s.End()
-	if got := s.Written(); got != "END" {
-		t.Errorf("the terminal has %q", got)
+// TestNothing: short work shows no line, and a narrow terminal none at all.
+func TestNothing(t *testing.T) {
+	for _, c := range []struct {
+		width    int
+		end      time.Duration
+		drawings int
+	}{{80, delay - 1, 0}, {5, delay + 2*interval, 3}} {
+		s := newScreen(t, c.width)
+		drawn(t, s, func(int) string { return "working hard" },
+			func(_ *Line, after func(time.Duration, int)) { after(c.end, c.drawings) })
+		s.End()
+		if got := s.Written(); got != "END" {
+			t.Errorf("the terminal of %d columns has %q", c.width, got)
+		}
 	}
 }
 
@@ -81,16 +84,17 @@ func TestNarrowTerminal(t *testing.T) {
 // signal.
 func TestInterrupted(t *testing.T) {
 	s := newScreen(t, 0)
-	l := Start(s.TTY, func() string { return strings.Repeat("x", 200) })
-	if got := s.WaitFor("x\x1b"); strings.Count(got, "x") >= someWidth {
-		t.Errorf("the line is too long: %q", got)
-	}
-	l.Abandon()
-	time.Sleep(2 * interval)
-	lines := s.End()
-	l.Close()
-	if !slices.Equal(lines, []string{""}) {
+	drawn(t, s, func(int) string { return strings.Repeat("x", 200) },
+		func(l *Line, after func(time.Duration, int)) {
+			after(delay, 1)
+			l.Abandon()
+			after(2*interval, 3)
+		})
+	if lines := s.End(); !slices.Equal(lines, []string{""}) {
 		t.Errorf("the terminal shows %q", lines)
+	}
+	if n := strings.Count(s.Written(), "x"); n != someWidth-1 {
+		t.Errorf("%d characters were drawn, want those of one line", n)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -12,12 +11,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // FuzzFile converts whole ELF files, with limits on time and memory. If the result can be written,
-// it must be readable.
+// it must be readable. The seeds are object files that gcc 16 and clang 21 made from the sources
+// beside them.
 func FuzzFile(f *testing.F) {
-	seeds(f, func(data []byte) { f.Add(data) })
+	for _, data := range programtest.Seeds(f, "testdata/*.o") {
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := elf.Parse("input", data)
 		if err != nil || len(data) > 1<<16 {
@@ -29,13 +32,13 @@ func FuzzFile(f *testing.F) {
 
 // FuzzSection is FuzzFile for the section .BTF alone, in a file without symbols.
 func FuzzSection(f *testing.F) {
-	seeds(f, func(data []byte) {
+	for _, data := range programtest.Seeds(f, "testdata/*.o") {
 		file, err := elf.Parse("seed", data)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(append([]byte(nil), file.Section(".BTF").Raw()...))
-	})
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 1<<16 {
 			check(t, elfOf(data), len(data))
@@ -43,40 +46,15 @@ func FuzzSection(f *testing.F) {
 	})
 }
 
-// seeds calls add for each object file in testdata. gcc 16 and clang 21 made these files from the
-// sources beside them.
-func seeds(f *testing.F, add func(data []byte)) {
-	paths, err := filepath.Glob("testdata/*.o")
-	if err != nil || len(paths) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
-		add(data)
-	}
-}
-
 func check(t *testing.T, f *elf.File, size int) {
 	sets := [2]features.Set{features.Default().With(features.GlobalVar), features.Of(features.Var)}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := time.Now()
 	options := convert.Options{Features: sets[size%2].With(features.SkipUnencodable), Jobs: 1 + size/2%2}
 	if size/4%2 == 0 {
 		options.KABIPrefix = "s"
 	}
-	o, err := File(f, options)
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
-	if took > 20*time.Second {
-		t.Errorf("%d bytes took %v", size, took)
-	}
-	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
-		t.Errorf("for %d bytes of input, %d bytes were allocated", size, bytes)
-	}
+	var o *convert.Result
+	var err error
+	programtest.Bounded(t, size, 20*time.Second, 512<<20, func() { o, err = File(f, options) })
 	plain, plainErr := file(f, &work{opt: &options, plainly: true})
 	if (err == nil) != (plainErr == nil) {
 		t.Fatalf("error %v; with the plain implementation, %v", err, plainErr)

@@ -1,31 +1,20 @@
 package debugfile
 
 import (
-	stdelf "debug/elf"
-	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // fileOf returns an ELF file with the given sections. The arguments are pairs: the name of a
 // section, and then its content.
 func fileOf(t testing.TB, sections ...string) []byte {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
-	for i := 0; i < len(sections); i += 2 {
-		o.Sections = append(o.Sections,
-			elfwrite.Section{Name: sections[i], Data: []byte(sections[i+1])})
-	}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return []byte(filetest.Named(t, sections...))
 }
 
 func parse(t testing.TB, data []byte) *elf.File {

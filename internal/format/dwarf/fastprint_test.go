@@ -3,6 +3,7 @@ package dwarf
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // printPairs has the plain fingerprint for each fast fingerprint of a file, with and without
@@ -126,34 +128,32 @@ func followOthers(p *Prints, as func(*Reader) *Reader) {
 	}
 }
 
-// objectFiles returns the files that package convert is tested with, except damaged ones.
-func objectFiles(t *testing.T) map[string]*Data {
+// objectFiles ranges over the files that package convert is tested with, except damaged ones, and
+// over those that match the patterns more.
+func objectFiles(t *testing.T, more ...string) iter.Seq2[string, *Data] {
 	t.Helper()
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
-	files := map[string]*Data{}
-	for _, path := range paths {
-		f, err := elf.Open(path)
-		if err != nil {
-			continue // meant to be damaged
-		}
-		t.Cleanup(func() { f.Close() })
-		if d, err := New(f); err == nil {
-			files[filepath.Base(path)] = d
+	return func(yield func(string, *Data) bool) {
+		for _, pattern := range append(more, "../../convert/testdata/objects/*.[oe]*") {
+			for path, data := range programtest.Seeds(t, pattern) {
+				f, err := elf.Parse(path, data)
+				if err != nil {
+					continue // meant to be damaged
+				}
+				if d, err := New(f); err == nil && !yield(filepath.Base(path), d) {
+					return
+				}
+			}
 		}
 	}
-	return files
 }
 
 // TestFastFingerprints compares the fast paths with the plain one: entries of a file with equal
 // fast fingerprints must have equal plain ones. In files made by compilers, hardly any two entries
 // with equal plain fingerprints have different fast ones.
 func TestFastFingerprints(t *testing.T) {
-	files, objects := []*Data{compileTypes(t)}, objectFiles(t)
-	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		files = append(files, objects[name])
+	files := []*Data{compileTypes(t)}
+	for _, d := range objectFiles(t) {
+		files = append(files, d)
 	}
 	entries, plain, fast := 0, 0, 0
 	random := rand.New(rand.NewPCG(1, 2))

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // bodies is a C source with types, blocks and functions inside functions.
@@ -58,10 +56,6 @@ void outer(int a) {
 // TestFunctionsChildren compares the children of functions and function types with a walk that
 // reads entry by entry.
 func TestFunctionsChildren(t *testing.T) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"bodies": bodies, "untyped": untyped} {
 		source := filepath.Join(dir, name+".c")
@@ -74,20 +68,10 @@ func TestFunctionsChildren(t *testing.T) {
 			if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 				t.Fatalf("gcc: %v\n%s", err, out)
 			}
-			paths = append(paths, object)
 		}
 	}
 	lists, found, skipped := 0, 0, 0
-	for _, path := range paths {
-		f, err := elf.Open(path)
-		if err != nil {
-			continue // meant to be damaged
-		}
-		defer f.Close()
-		d, err := New(f)
-		if err != nil {
-			continue
-		}
+	for name, d := range objectFiles(t, filepath.Join(dir, "*.o")) {
 		var r Reader
 		for i := range d.Units {
 			if r.Load(d, &d.Units[i]) != nil {
@@ -100,8 +84,8 @@ func TestFunctionsChildren(t *testing.T) {
 				}
 				if e.Tag == std.TagSubprogram || e.Tag == std.TagSubroutineType {
 					lists++
-					found += compareChildren(t, filepath.Base(path), &r, &e)
-					skipped += checkSkipped(t, filepath.Base(path), &r, &e)
+					found += compareChildren(t, name, &r, &e)
+					skipped += checkSkipped(t, name, &r, &e)
 				}
 			}
 		}

@@ -3,13 +3,13 @@ package dwarf
 import (
 	stdelf "debug/elf"
 	"encoding/binary"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // wrap makes an ELF file from debug sections.
@@ -22,11 +22,7 @@ func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte)
 		".debug_str_offsets": lists, ".debug_addr": lists, ".debug_line_str": str} {
 		o.Sections = append(o.Sections, elfwrite.Section{Name: name, Data: data})
 	}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse("input", data)
+	f, err := elf.Parse("input", filetest.Bytes(t, o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +32,8 @@ func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte)
 // FuzzUnit reads all entries of all units in every way that the package offers. It must end without
 // a panic, within limits for time and memory that depend on the size of the input.
 func FuzzUnit(f *testing.F) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.o")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, p := range paths {
-		file, err := elf.Open(p)
+	for path, data := range programtest.Seeds(f, "../../convert/testdata/objects/*.o") {
+		file, err := elf.Parse(path, data)
 		if err != nil {
 			continue // bitcode
 		}
@@ -56,7 +48,6 @@ func FuzzUnit(f *testing.F) {
 			}
 		}
 		f.Add(file.Order == binary.ByteOrder(binary.BigEndian), parts[0], parts[1], parts[2], parts[3])
-		file.Close()
 	}
 	f.Fuzz(func(t *testing.T, big bool, info, abbrev, str, lists []byte) {
 		size := len(info) + len(abbrev) + len(str) + len(lists)
@@ -68,18 +59,7 @@ func FuzzUnit(f *testing.F) {
 			order = binary.BigEndian
 		}
 		file := wrap(t, order, info, abbrev, str, lists)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		readAll(file)
-		took := time.Since(start)
-		runtime.ReadMemStats(&after)
-		if took > 20*time.Second {
-			t.Errorf("%d bytes took %v", size, took)
-		}
-		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 256<<20 {
-			t.Errorf("%d bytes of input made %d bytes of memory", size, bytes)
-		}
+		programtest.Bounded(t, size, 20*time.Second, 256<<20, func() { readAll(file) })
 	})
 }
 

@@ -4,11 +4,8 @@ import (
 	std "debug/dwarf"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // plainReferences is like Reader.references, but reads each entry.
@@ -44,22 +41,9 @@ func plainReferences(r *Reader, off uint32, outward bool) (list []string, err er
 // TestReferences compares the references that are found by plans with those of entries that are
 // read, in the test objects and in damaged copies of their units.
 func TestReferences(t *testing.T) {
-	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no test objects", err)
-	}
 	random := rand.New(rand.NewPCG(3, 4))
 	all, outward := 0, 0
-	for _, path := range paths {
-		f, err := elf.Open(path)
-		if err != nil {
-			continue // meant to be damaged
-		}
-		defer f.Close()
-		d, err := New(f)
-		if err != nil {
-			continue
-		}
+	for name, d := range objectFiles(t) {
 		d.Restart(Unlimited)
 		var r Reader
 		for i := range d.Units {
@@ -70,10 +54,10 @@ func TestReferences(t *testing.T) {
 				if round > 0 { // entries that no compiler writes
 					r.buf = damaged(random, r.buf, int(r.Unit.HeaderLen))
 				}
-				outward += compareReferences(t, path, &r, r.Unit.HeaderLen, true)
+				outward += compareReferences(t, name, &r, r.Unit.HeaderLen, true)
 				var e DIE
 				for off := r.Root.Next; r.Read(off, &e) == nil && uint64(off) < r.Unit.Len; off = e.Next {
-					all += compareReferences(t, path, &r, off, false)
+					all += compareReferences(t, name, &r, off, false)
 				}
 			}
 		}

@@ -19,7 +19,7 @@ func TestSweep(t *testing.T) {
 			files[fmt.Sprintf("random unit (%s) %d", kind, seed)] = nestedUnit(t, seed, kind)
 		}
 	}
-	maps.Copy(files, objectFiles(t))
+	maps.Insert(files, objectFiles(t))
 	stops, swept := 0, 0
 	for name, d := range files {
 		var r Reader

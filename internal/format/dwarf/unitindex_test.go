@@ -3,13 +3,12 @@ package dwarf
 import (
 	"cmp"
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // index makes the bytes of an index: the version, then the rest as numbers of 4 bytes.
@@ -150,15 +149,7 @@ func FuzzUnitIndex(f *testing.F) {
 
 // FuzzSplit reads files whose split units are arbitrary bytes.
 func FuzzSplit(f *testing.F) {
-	paths, err := filepath.Glob("../splitdwarf/testdata/*.dw[op]")
-	if err != nil || len(paths) == 0 {
-		f.Fatal("no files", err)
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
+	for _, data := range programtest.Seeds(f, "../splitdwarf/testdata/*.dw[op]") {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

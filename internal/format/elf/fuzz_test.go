@@ -31,12 +31,8 @@ func exercise(f *File) {
 }
 
 func FuzzParse(f *testing.F) {
-	paths, err := filepath.Glob("testdata/machines/*.gz")
-	if err != nil || len(paths) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, p := range paths {
-		f.Add(programtest.Gunzip(f, p))
+	for _, data := range programtest.Seeds(f, "testdata/machines/*.gz") {
+		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse("fuzz", data)

@@ -148,13 +148,9 @@ func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...s
 // TestSetForeign embeds BTF into files of other classes and byte orders, and into files from other
 // compilers: clang uses one table for section names and symbol names.
 func TestSetForeign(t *testing.T) {
-	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")
-	if len(paths) == 0 {
-		t.Fatal("no objects")
-	}
-	for _, path := range paths {
+	for path, data := range programtest.Seeds(t, "../elf/testdata/machines/*.o.gz") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			plain := writeFile(t, programtest.Gunzip(t, path))
+			plain := writeFile(t, data)
 			sec := Section{Name: ".BTF", Data: []byte("some data"), Align: 4}
 			out := replaced(t, plain, sec)
 			checkSections(t, out, []Section{sec})

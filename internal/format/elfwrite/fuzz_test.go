@@ -3,7 +3,6 @@ package elfwrite
 import (
 	"bytes"
 	stdelf "debug/elf"
-	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -11,12 +10,8 @@ import (
 )
 
 func FuzzEdit(f *testing.F) {
-	paths, _ := filepath.Glob("../elf/testdata/machines/*.gz")
-	if len(paths) == 0 {
-		f.Fatal("no seeds")
-	}
-	for _, p := range paths {
-		f.Add(programtest.Gunzip(f, p), []byte("data"), p[len(p)-5]%2 == 0)
+	for p, data := range programtest.Seeds(f, "../elf/testdata/machines/*.gz") {
+		f.Add(data, []byte("data"), p[len(p)-5]%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, data, content []byte, remove bool) {
 		in, err := elf.Parse("fuzz", data)

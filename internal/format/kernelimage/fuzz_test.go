@@ -3,25 +3,16 @@ package kernelimage
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // FuzzUnpack unpacks any file, and looks for BTF in what comes out.
 func FuzzUnpack(f *testing.F) {
-	files, _ := filepath.Glob("testdata/flat.*")
-	if len(files) == 0 {
-		f.Fatal("no seeds")
-	}
-	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+	for _, data := range programtest.Seeds(f, "testdata/flat.*") {
 		f.Add(data)
 		f.Add(zboot("zstd", data))
 		f.Add(bzImage(withSize(data, 402)))

@@ -2,7 +2,6 @@ package kernelimage
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // pack runs a program that compresses data, or skips the test if it is not installed.
@@ -28,19 +28,7 @@ func pack(t testing.TB, command string, data []byte) []byte {
 	return out
 }
 
-// gzipped compresses data.
-func gzipped(t testing.TB, data []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	if _, err := z.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
+func gzipped(t testing.TB, data []byte) []byte { return filetest.Pack(t, ".gz", data) }
 
 // withSize returns a payload followed by its decompressed size, like the output of size_append in
 // scripts/Makefile.lib.

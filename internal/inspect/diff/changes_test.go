@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,6 +218,64 @@ func TestChanges(t *testing.T) {
 		if follow != s.Indirect {
 			t.Errorf("%s: %d follow-ups, but %d indirect differences", c.name, follow, s.Indirect)
 		}
+	}
+}
+
+// TestReportOfC: each difference of two sources has its line.
+func TestReportOfC(t *testing.T) {
+	const types = `typedef unsigned int u32; struct all { int i; u32 u; long l; char c; } all;`
+	var a, b, want []string
+	for _, c := range [][]string{ // a declaration in A and in B, and the lines
+		{`struct one { int i; } one;`, ``, "only in A: struct one"},
+		{``, `enum other { Y } other;`, "only in B: enum other"},
+		{`struct kind { int i; } kind;`, `union kind { int i; } kind;`,
+			"only in A: struct kind", "only in B: union kind"},
+		{`struct type { int bar; } type;`, `struct type { u32 bar; } type;`,
+			"differs: struct type: member bar: type int vs u32"},
+		{`struct in { union { int x; u32 baz; long l; } bar; } in;`,
+			`struct in { union { int x; long baz, l; } bar; } in;`,
+			"differs: struct in: member bar.baz: type u32 vs long int"},
+		{`struct ptr { int *p; } ptr;`, `struct ptr { const int *p; } ptr;`,
+			"differs: struct ptr: member p: type int * vs const int *"},
+		{`struct size { int a; } size;`, `struct size { int a; } __attribute__((aligned(8))) size;`,
+			"differs: struct size: size 4 vs 8"},
+		{`struct more { int a; } more;`, `struct more { int a, b; } more;`,
+			"differs: struct more: member b: only in B (size 4 vs 8)"},
+		{`union order { int a, b; } order;`, `union order { int b, a; } order;`,
+			"differs: union order: the order of the members differs"},
+		{`struct bits { int a : 3; } bits;`, `struct bits { int a : 5; } bits;`,
+			"differs: struct bits: member a: size 3 bits vs 5 bits"},
+		{`enum e { X = -1, Z = -2 } e;`, `enum e { X = 1, Z = -2 } e;`,
+			"differs: enum e: enumerator X: -1 vs 1"},
+		{`void few(int x) { all.i = x; }`, `void few(void) {}`,
+			"differs: func few: parameter 1 x: only in A"},
+		{`void of(int x) { all.i = x; }`, `void of(u32 x) { all.i = x; }`,
+			"differs: func of: parameter 1 x: type int vs u32"},
+		{`int result(void) { return 0; }`, `void result(void) {}`,
+			"differs: func result: return: type int vs void"},
+		{`struct array { long l; char a[3]; } array;`, `struct array { long l; char a[4]; } array;`,
+			"differs: struct array: member a: type char[3] vs char[4]"},
+		{`struct to { struct gone *p; } to;`,
+			`struct gone { int i; }; struct to { struct gone *p; } to;`,
+			"forward: forward struct gone: only in A",
+			"forward: struct to: member p: type struct gone (declared) * vs struct gone *",
+			"only in B: struct gone"},
+		{`struct x { int x; }; struct has { struct x x; } has;`,
+			`struct x { u32 x; }; struct has { struct x x; } has;`,
+			"differs: struct x: member x: type int vs u32"},
+	} {
+		a, b, want = append(a, c[0]), append(b, c[1]), append(want, c[2:]...)
+	}
+	source := func(list []string) Side { return Side{compile(t, types+strings.Join(list, "\n"))} }
+	list, _ := Compare(source(a), source(b), Options{})
+	var got []string
+	for _, d := range list {
+		got = append(got, d.String())
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

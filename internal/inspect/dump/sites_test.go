@@ -3,12 +3,12 @@ package dump
 import (
 	"bytes"
 	stdelf "debug/elf"
-	"encoding/binary"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // sitesBTF has sites of two functions, one of which is variadic.
@@ -98,13 +98,8 @@ caller+0x2c  one(fd = %edi, mask = 0x4000, ...)
 
 // TestNamesOf finds the function around an address of a relocatable file.
 func TestNamesOf(t *testing.T) {
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-		Sections: []elfwrite.Section{{Name: ".text", Data: make([]byte, 64), Alloc: true}}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse("file", data)
+	f, err := elf.Parse("file", filetest.ELF(t, elfwrite.Section{Name: ".text",
+		Data: make([]byte, 64), Alloc: true}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
 
@@ -63,15 +64,7 @@ func put(t testing.TB, dir, name string, data []byte) string {
 	return path
 }
 
-func elfObject(t testing.TB, sections ...elfwrite.Section) []byte {
-	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62, Sections: sections}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
+var elfObject = filetest.ELF
 
 // someRelease writes a release to a directory: vmlinux, and modules whose BTF is raw, in an ELF
 // file, on a distilled base, or based on another module.

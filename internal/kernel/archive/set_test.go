@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
 // setFiles makes the BTF of a kernel, of a module, and of a module that is based on that module.
@@ -94,7 +95,8 @@ func TestReadSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		zst := tar + ".zst"
-		if err := os.WriteFile(zst, zstdOf(t, packed(t, c.files...)), 0o666); err != nil {
+		data := filetest.Pack(t, ".zst", packed(t, c.files...))
+		if err := os.WriteFile(zst, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{dir, tar, zst} {
@@ -134,7 +136,7 @@ func FuzzReadSet(f *testing.F) {
 	kernel, module, _ := setFiles(f)
 	f.Add(packed(f, "vmlinux", kernel, "ext4", module))
 	f.Add(packed(f, "vmlinux.btf", kernel, "ext4.btf", module))
-	f.Add(zstdOf(f, packed(f, "vmlinux", kernel)))
+	f.Add(filetest.Pack(f, ".zst", packed(f, "vmlinux", kernel)))
 	f.Add([]byte("x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "set.tar")

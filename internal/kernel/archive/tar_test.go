@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"archive/tar"
 	"bytes"
 	"io"
 	"os"
@@ -11,45 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 )
 
-// packed makes a tar archive from alternating names and contents of files. The content "/" makes a
-// directory; a content that begins with -> makes a link.
-func packed(t testing.TB, list ...string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for i := 0; i < len(list); i += 2 {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: list[i], Size: int64(len(list[i+1])), Mode: 0o444}
-		to, link := strings.CutPrefix(list[i+1], "->")
-		switch {
-		case link:
-			h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, to, 0
-		case list[i+1] == "/":
-			h.Typeflag, h.Size = tar.TypeDir, 0
-		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if h.Size > 0 {
-			io.WriteString(w, list[i+1])
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func zstdOf(t testing.TB, data []byte) []byte {
-	t.Helper()
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return z.EncodeAll(data, nil)
-}
+// packed is filetest.Tar.
+func packed(t testing.TB, list ...string) []byte { return []byte(filetest.Tar(t, list...)) }
 
 // TestCheckTar: Check finds the same problems in a tar archive, compressed or not, as in a
 // directory. The archives have various names, because Check recognizes them by their content.
@@ -83,7 +48,7 @@ func TestCheckTar(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					put(t, out, form.name, zstdOf(t, data))
+					put(t, out, form.name, filetest.Pack(t, ".zst", data))
 				}
 				found, err := Check(path, Options{Rules: bootRules, Jobs: 2})
 				if err != nil {
@@ -112,7 +77,7 @@ func TestTarErrors(t *testing.T) {
 		{"a.tar", bytes.Repeat([]byte("x"), 512), "tar archive at offset 0x200: archive/tar: invalid"},
 		{"a.tar.zst", []byte(empty), "zstd fails after 0 bytes: invalid input: magic number mismatch"},
 		{"a.tar.zst", compressed[:len(compressed)/2], "zstd fails after "},
-		{"a.tar.zst", zstdOf(t, plain[:540]), "tar archive at offset "},
+		{"a.tar.zst", filetest.Pack(t, ".zst", plain[:540]), "tar archive at offset "},
 		{"a", plain[:540], "tar archive at offset "},
 		{"a", packed(t, "d/manifest.json", empty), "manifest.json: the tar archive has no such file"},
 		{"a", packed(t, "manifest.json", "{}"), "manifest.json: not a manifest: it has no version"},
@@ -133,7 +98,7 @@ func TestTarErrors(t *testing.T) {
 	}
 	// For other problems with files in the archive, Check returns lines instead of an error.
 	path := put(t, t.TempDir(), "a",
-		packed(t, "manifest.json", empty, "d", "/", "d/a", "a", "a\nb", "c"))
+		packed(t, "manifest.json", empty, "d/", "", "d/a", "a", "a\nb", "c"))
 	found, err := Check(path, Options{Rules: bootRules, Jobs: 1})
 	want := []string{"vmlinux: the manifest doesn't list this file, but all others need it",
 		"d: the manifest doesn't list this file", "d/a: the manifest doesn't list this file",
@@ -157,10 +122,10 @@ func many(n int) []string {
 // archive.
 func FuzzTar(f *testing.F) {
 	whole := packed(f, "manifest.json", `{"version":1,"files":[{"name":"vmlinux","size":3}]}`,
-		"vmlinux", "BTF", "link", "->vmlinux", "dir", "/")
+		"vmlinux", "BTF", "link", "->vmlinux", "dir/", "")
 	f.Add(whole)
 	f.Add(whole[:700])
-	f.Add(zstdOf(f, whole))
+	f.Add(filetest.Pack(f, ".zst", whole))
 	f.Add([]byte(`{"version":1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<20 {

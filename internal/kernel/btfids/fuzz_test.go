@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // fuzzTypes returns BTF with the types to which the seeds refer by name.
@@ -62,15 +62,7 @@ func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error
 // FuzzFile: no file makes this package panic. The seeds are the macros of helpers_test.go, compiled
 // for two machines, before and after resolving.
 func FuzzFile(f *testing.F) {
-	seeds, err := filepath.Glob("testdata/*.o")
-	if err != nil || len(seeds) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, path := range seeds {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+	for _, data := range programtest.Seeds(f, "testdata/*.o") {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -19,13 +19,8 @@ import (
 // TestMachines embeds BTF into objects and linked files for many machines, and checks that nothing
 // else changes.
 func TestMachines(t *testing.T) {
-	paths, _ := filepath.Glob("../../format/elf/testdata/machines/*.gz")
-	if len(paths) == 0 {
-		t.Fatal("no files")
-	}
-	for _, path := range paths {
+	for path, in := range programtest.Seeds(t, "../../format/elf/testdata/machines/*.gz") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			in := programtest.Gunzip(t, path)
 			f, err := elf.Parse("in", in)
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package embed
 import (
 	"bytes"
 	"encoding/binary"
-	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -14,13 +13,10 @@ import (
 // FuzzInto embeds any bytes into any file. The result must be readable and contain the BTF once,
 // and must not change if the same BTF is embedded again.
 func FuzzInto(f *testing.F) {
-	paths, _ := filepath.Glob("../../format/elf/testdata/machines/*.gz")
-	if len(paths) == 0 {
-		f.Fatal("no seeds")
-	}
 	little, big := someBTF(f, binary.LittleEndian, "s", 2), someBTF(f, binary.BigEndian, "s", 2)
-	for i, path := range paths {
-		in, types := programtest.Gunzip(f, path), little.Data
+	i := 0
+	for _, in := range programtest.Seeds(f, "../../format/elf/testdata/machines/*.gz") {
+		types := little.Data
 		if file, err := elf.Parse("seed", in); err == nil && file.Order == big.Order {
 			types = big.Data
 		}
@@ -28,6 +24,7 @@ func FuzzInto(f *testing.F) {
 			in = signed(in, 5, 5)
 		}
 		f.Add(in, types, i%2 == 0)
+		i++
 	}
 	f.Fuzz(func(t *testing.T, in, raw []byte, withBase bool) {
 		file, err := elf.Parse("fuzz", in)

@@ -1,21 +1,14 @@
 package kernelbtf_test
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"debug/elf"
 	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
-
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
 )
 
@@ -31,77 +24,7 @@ func someBTF(t testing.TB, name string) string {
 	return string(data)
 }
 
-// elfFile returns an ELF file with the given sections. pairs has the name of each section, followed
-// by its content.
-func elfFile(t testing.TB, pairs ...string) string {
-	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64)}
-	for i := 0; i < len(pairs); i += 2 {
-		o.Sections = append(o.Sections, elfwrite.Section{Name: pairs[i], Data: []byte(pairs[i+1])})
-	}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
-func xzOf(t testing.TB, content string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := xz.NewWriter(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Write([]byte(content))
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func gzipOf(content string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	w.Write([]byte(content))
-	w.Close()
-	return b.String()
-}
-
-func zstdOf(t testing.TB, content string) string {
-	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(w.EncodeAll([]byte(content), nil))
-}
-
-// tarOf returns an archive of the given files. pairs has the name of each file, followed by its
-// content. A name that ends in / is a directory, and one with -> a link.
-func tarOf(t testing.TB, pairs ...string) string {
-	t.Helper()
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for i := 0; i < len(pairs); i += 2 {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: pairs[i], Mode: 0o644,
-			Size: int64(len(pairs[i+1]))}
-		if strings.HasSuffix(h.Name, "/") {
-			h.Typeflag = tar.TypeDir
-		}
-		if name, target, ok := strings.Cut(h.Name, "->"); ok {
-			h.Typeflag, h.Name, h.Linkname = tar.TypeSymlink, name, target
-		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		w.Write([]byte(pairs[i+1]))
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
+var elfFile, tarOf, pack = filetest.Named, filetest.Tar, filetest.Pack[string]
 
 const limit = 1 << 20
 
@@ -110,8 +33,8 @@ func TestReadAll(t *testing.T) {
 	a, b := someBTF(t, "a"), someBTF(t, "b")
 	vmlinux := elfFile(t, ".BTF", a)
 	hub := tarOf(t, "5.4.0-42-generic.btf", a)
-	archive := tarOf(t, "./", "", "./x.btf", a, "sub/", "", "sub/y", vmlinux, "link->x.btf", "",
-		"z.btf.zst", zstdOf(t, b))
+	archive := tarOf(t, "./", "", "./x.btf", a, "sub/", "", "sub/y", vmlinux, "link", "->x.btf",
+		"z.btf.zst", pack(t, ".zst", b))
 	large := a + strings.Repeat("a", 9<<20) // kernelimage allows 8 MiB in any case
 	for _, c := range []struct {
 		name, content string
@@ -121,16 +44,16 @@ func TestReadAll(t *testing.T) {
 	}{
 		{"raw", a, "-", []string{a}, ""},
 		{"ELF", vmlinux, "-", []string{a}, ""},
-		{"raw, gzip", gzipOf(a), "-", []string{a}, ""},
-		{"raw, zstd", zstdOf(t, a), "-", []string{a}, ""},
-		{"raw, xz", xzOf(t, a), "-", []string{a}, ""},
-		{"ELF, gzip", gzipOf(vmlinux), "-", []string{a}, ""},
-		{"ELF, zstd", zstdOf(t, vmlinux), "-", []string{a}, ""},
-		{"ELF, xz", xzOf(t, vmlinux), "-", []string{a}, ""},
-		{"BTFHub", xzOf(t, hub), "5.4.0-42-generic.btf", []string{a}, ""},
+		{"raw, gzip", pack(t, ".gz", a), "-", []string{a}, ""},
+		{"raw, zstd", pack(t, ".zst", a), "-", []string{a}, ""},
+		{"raw, xz", pack(t, ".xz", a), "-", []string{a}, ""},
+		{"ELF, gzip", pack(t, ".gz", vmlinux), "-", []string{a}, ""},
+		{"ELF, zstd", pack(t, ".zst", vmlinux), "-", []string{a}, ""},
+		{"ELF, xz", pack(t, ".xz", vmlinux), "-", []string{a}, ""},
+		{"BTFHub", pack(t, ".xz", hub), "5.4.0-42-generic.btf", []string{a}, ""},
 		{"tar", archive, "x.btf sub/y z.btf.zst", []string{a, a, b}, ""},
-		{"tar, xz", xzOf(t, archive), "x.btf sub/y z.btf.zst", []string{a, a, b}, ""},
-		{"tar, gzip", gzipOf(archive), "x.btf sub/y z.btf.zst", []string{a, a, b}, ""},
+		{"tar, xz", pack(t, ".xz", archive), "x.btf sub/y z.btf.zst", []string{a, a, b}, ""},
+		{"tar, gzip", pack(t, ".gz", archive), "x.btf sub/y z.btf.zst", []string{a, a, b}, ""},
 		// The caller checks names before it makes paths of them.
 		{"tar, names that lead out", tarOf(t, "../x", a, "/y", b), "../x /y", []string{a, b}, ""},
 
@@ -146,14 +69,14 @@ func TestReadAll(t *testing.T) {
 		{"tar with text", tarOf(t, "x.btf", a, "README", "text"), "", nil,
 			"README: neither a supported kernel image"},
 		{"tar with an empty file", tarOf(t, "x.btf", ""), "", nil, "x.btf: empty file"},
-		{"xz, of an empty file", xzOf(t, ""), "", nil, "empty file, expected "},
+		{"xz, of an empty file", pack(t, ".xz", ""), "", nil, "empty file, expected "},
 		{"tar in a tar", tarOf(t, "x.tar", hub), "", nil, "x.tar: a tar archive, but one kernel " +
 			"was expected"},
-		{"xz, truncated", xzOf(t, a)[:60], "", nil, "xz"},
-		{"zstd, truncated", zstdOf(t, a)[:20], "", nil, "zstd"},
-		{"gzip, truncated", gzipOf(a)[:30], "", nil, "gzip"},
-		{"gzip, too large", gzipOf(large), "", nil, "when decompressed"},
-		{"tar, too large", tarOf(t, "x", gzipOf(large)), "", nil, "when decompressed"},
+		{"xz, truncated", pack(t, ".xz", a)[:60], "", nil, "xz"},
+		{"zstd, truncated", pack(t, ".zst", a)[:20], "", nil, "zstd"},
+		{"gzip, truncated", pack(t, ".gz", a)[:30], "", nil, "gzip"},
+		{"gzip, too large", pack(t, ".gz", large), "", nil, "when decompressed"},
+		{"tar, too large", tarOf(t, "x", pack(t, ".gz", large)), "", nil, "when decompressed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
@@ -194,9 +117,9 @@ func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	for _, c := range []struct{ content, says string }{
 		{a, ""},
-		{xzOf(t, a), ""},
+		{pack(t, ".xz", a), ""},
 		{tarOf(t, "x", a), "a tar archive, but one kernel was expected: unpack it first"},
-		{xzOf(t, tarOf(t, "x", a)), "a tar archive, but one kernel was expected: unpack it first"},
+		{pack(t, ".xz", tarOf(t, "x", a)), "a tar archive, but one kernel was expected: unpack it first"},
 	} {
 		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
 			t.Fatal(err)
@@ -218,9 +141,10 @@ func TestRead(t *testing.T) {
 // the blobs together are no larger than the limit allows.
 func FuzzReadAll(f *testing.F) {
 	raw := someBTF(f, "int")
-	for _, content := range []string{raw, elfFile(f, ".BTF", raw), gzipOf(raw), xzOf(f, raw),
-		zstdOf(f, raw), tarOf(f, "a.btf", raw, "b.ko", elfFile(f, ".BTF", raw)),
-		xzOf(f, tarOf(f, "a.btf.gz", gzipOf(raw)))} {
+	for _, content := range []string{raw, elfFile(f, ".BTF", raw), pack(f, ".gz", raw),
+		pack(f, ".xz", raw),
+		pack(f, ".zst", raw), tarOf(f, "a.btf", raw, "b.ko", elfFile(f, ".BTF", raw)),
+		pack(f, ".xz", tarOf(f, "a.btf.gz", pack(f, ".gz", raw)))} {
 		f.Add([]byte(content))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,13 +1,13 @@
 package loader
 
 import (
-	"encoding/binary"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
@@ -196,18 +196,12 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, base := range [][]byte{nil, types} {
-		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62,
-			Sections: []elfwrite.Section{
-				{Name: structSection, Data: make([]byte, 64), Alloc: true},
-				{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP \x00")},
-				{Name: btf.SectionTypes, Data: split}, {Name: btf.SectionBase, Data: base},
-				{Name: btfids.SectionName, Data: make([]byte, 16)},
-			}}
-		data, err := o.Bytes()
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
+		f.Add(filetest.ELF(f, []elfwrite.Section{
+			{Name: structSection, Data: make([]byte, 64), Alloc: true},
+			{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP \x00")},
+			{Name: btf.SectionTypes, Data: split}, {Name: btf.SectionBase, Data: base},
+			{Name: btfids.SectionName, Data: make([]byte, 16)},
+		}...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := elf.Parse("m.ko", data)

@@ -1,7 +1,6 @@
 package shipped
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
@@ -33,13 +33,7 @@ func types(t testing.TB, n int) []byte {
 }
 
 func object(t testing.TB, sections ...elfwrite.Section) string {
-	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62, Sections: sections}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return string(filetest.ELF(t, sections...))
 }
 
 // kernelOf makes a kernel of a release, whose BTF has n types.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
@@ -172,6 +173,10 @@ func TestErrors(t *testing.T) {
 	object := func(name, section string, offset uint64) []facts.Object {
 		return []facts.Object{{Name: name, Section: section, Offset: offset, Size: 4, File: -1}}
 	}
+	var tooMany []facts.Object
+	for i := range uint64(btf.MaxVlen + 1) {
+		tooMany = append(tooMany, object("v", perCPU, 4*i)...)
+	}
 	for _, c := range []struct {
 		what  string
 		facts facts.Facts
@@ -188,10 +193,14 @@ func TestErrors(t *testing.T) {
 			features.Of(features.DeclTagKfuncs), ""},
 		{"a name that is not an identifier", facts.Facts{Objects: object("a-b", perCPU, 0)},
 			features.Of(features.Var), "its name is not an identifier"},
+		{"what to do about it", facts.Facts{Objects: object("a-b", perCPU, 0)},
+			features.Of(features.Var), "encode_force to leave such variables out"},
 		{"the same, left out", facts.Facts{Objects: object("a-b", perCPU, 0)},
 			features.Of(features.Var, features.EncodeForce), ""},
 		{"an offset of more than 32 bits", facts.Facts{Objects: object("v", perCPU, 1<<32)},
 			features.Of(features.Var), "don't fit in the 32 bits of the format"},
+		{"more variables than a section can have", facts.Facts{Objects: tooMany},
+			features.Of(features.Var), "65536 variables"},
 	} {
 		b := linktest.New()
 		b.Unit("a.c", 1)

@@ -350,6 +350,17 @@ func TestTrueSignature(t *testing.T) {
 				SeveralAddresses: []facts.RepeatedName{{Name: "f", Addresses: 3}}},
 			want:    []string{"static f: void(int, int)"},
 			skipped: []string{"f.isra.0: ambiguous address"}},
+		{what: "one clone of two files, folded at one address", with: feature,
+			build: units(named("f.isra.0", 0, integer), named("f.isra.0", 0, integer)),
+			facts: &facts.Facts{Files: []facts.File{{Name: "a.c", Funcs: []string{"f.isra.0"}},
+				{Name: "b.c", Funcs: []string{"f.isra.0"}}}},
+			want: []string{"static f.isra.0: void(int)"}},
+		{what: "a clone without a candidate counts as the function", build: units(fn(0, integer)),
+			facts: symbol("f.isra.0"), with: feature, want: []string{"static f: void(int)"}},
+		{what: "a clone is skipped, and an inlined function has no symbol", with: feature,
+			build: units(named("f.isra.0", types.FuncUnexpectedReg, integer),
+				fn(types.FuncNoCode, integer, integer)),
+			facts: symbol("f.isra.0"), skipped: []string{"f.isra.0: unexpected register"}},
 	})
 }
 

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -62,6 +63,11 @@ func TestVariables(t *testing.T) {
 		{what: "without a size", build: units(variable(global, 0, integer)),
 			facts: perCPU(globalVar("v", 0)), skipped: []string{"v: size 0"}},
 
+		{what: "with a name that the kernel refuses",
+			facts:   perCPU(globalVar("v$", 4), globalVar("w$", 4)),
+			build:   units(func(b *linktest.Builder) { b.Var("v$", global, 4, b.Int("int")) }),
+			skipped: []string{"v$: name is not an identifier"}}, // w$ isn't from C
+
 		{what: "not in the debug information", build: units(fn(0)), facts: perCPU(globalVar("v", 4)),
 			skipped: none},
 		{what: "of a type that nothing defines", build: units(variable(global, 4, void)),
@@ -89,6 +95,20 @@ func TestVariables(t *testing.T) {
 				return f
 			}(),
 			want: []string{"global v: int", section}},
+		{what: "a local symbol of another file is a hidden global variable, which lld makes local",
+			build: units(variable(global, 4, integer)), facts: perCPU(staticVar("v", 1)),
+			want: []string{"global v: int", section}},
+		{what: "a static that ThinLTO shares between partitions",
+			build: units(variable(static, 4, integer)), facts: perCPU(globalVar("v.llvm.123", 4)),
+			want: []string{"section .data..percpu of 4: (static v: int)@0+4", "static v: int"}},
+		{what: "a static that gcc renames for LTO", build: units(variable(static, 4, integer)),
+			facts: perCPU(staticVar("v.lto_priv.0", 1)),
+			want:  []string{"section .data..percpu of 4: (static v: int)@0+4", "static v: int"}},
+		{what: "a global variable, and a static of a file without debug information",
+			build:   units(variable(global, 4, integer)),
+			facts:   perCPU(staticVar("v", 1), globalVar("v", 4)),
+			want:    []string{"global v: int", "section .data..percpu of 20: (global v: int)@16+4"},
+			skipped: none},
 	})
 }
 
@@ -130,14 +150,20 @@ func TestOverlap(t *testing.T) {
 
 // TestAlias: if two variables have the same offset, the one with the shorter name is encoded.
 func TestAlias(t *testing.T) {
+	apart := perCPU(globalVar("__pi_v", 4), globalVar("v", 4))
 	f := perCPU(globalVar("__pi_v", 4), globalVar("v", 4))
 	f.Objects[1].Offset = 0
-	check(t, []rule{{what: "alias", facts: f,
-		build: units(func(b *linktest.Builder) {
-			b.Var("__pi_v", global, 4, b.Int("int"))
-			b.Var("v", global, 4, b.Int("int"))
-		}),
-		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
+	build := units(func(b *linktest.Builder) {
+		b.Var("__pi_v", global, 4, b.Int("int"))
+		b.Var("v", global, 4, b.Int("int"))
+	})
+	check(t, []rule{
+		{what: "alias", facts: f, build: build,
+			want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}},
+		{what: "different offsets, in their order", facts: apart, build: build,
+			want: []string{"global __pi_v: int", "global v: int",
+				"section .data..percpu of 20: (global __pi_v: int)@0+4 (global v: int)@16+4"}},
+	})
 }
 
 // TestStatics: static variables with the same name are distinguished by the base name of the source
@@ -158,6 +184,24 @@ func TestStatics(t *testing.T) {
 		f.Files[0].Funcs = []string{name}
 		return f
 	}
+	like := func(more int) func(b *linktest.Builder) { // which unit has more
+		return func(b *linktest.Builder) {
+			for i, name := range []string{"int", "unsigned int"} {
+				b.Unit("a.c", 1)
+				b.Var("v", static, 4, b.Int(name))
+				if i == more {
+					b.Var("more", static, 4, b.Int("int"))
+				}
+			}
+		}
+	}
+	likeFiles := perCPU(staticVar("v", 0), staticVar("v", 1), staticVar("more", 1))
+	likeFiles.Files[1].Name = "a.c"
+	likeLines := func(first, second string) []string { // the types of v in the two files
+		return []string{fmt.Sprintf("section .data..percpu of 36: (static v: %s)@0+4 "+
+			"(static v: %s)@16+4 (static more: int)@32+4", first, second), "static more: int",
+			"static v: int", "static v: unsigned int"}
+	}
 	functions := "static of_second: void()"
 	second := []string{
 		"section .data..percpu of 4: (static v: unsigned int)@0+4", "static v: unsigned int"}
@@ -169,6 +213,13 @@ func TestStatics(t *testing.T) {
 		{what: "in files with the same name, one of which has the file's functions",
 			build: both("a.c", "a.c"), facts: withFunction(perCPU(staticVar("v", 0)), "of_second"),
 			want: []string{second[0], functions, second[1]}},
+		{what: "the same for a clone of the file's function", build: both("a.c", "a.c"),
+			facts: withFunction(perCPU(staticVar("v", 0)), "of_second.isra.0"),
+			want:  []string{second[0], functions, second[1]}},
+		{what: "two files with the same name; the second has what the first has, and more",
+			build: like(1), facts: likeFiles, want: likeLines("int", "unsigned int")},
+		{what: "the other way round", build: like(0), facts: likeFiles,
+			want: likeLines("unsigned int", "int")},
 		{what: "in files without a name", build: both("a.c", "b.c"),
 			facts: &facts.Facts{Files: []facts.File{{}}, Objects: []facts.Object{
 				{Name: "v", Section: facts.PerCPUSection, Size: 4, Local: true}}},
@@ -187,27 +238,49 @@ func TestStatics(t *testing.T) {
 // TestIdentified: the facts name the definition by a hash of the variable and its unit's types.
 func TestIdentified(t *testing.T) {
 	b := linktest.New()
-	f := perCPU(staticVar("v", 0))
+	var hashes [2]types.Hash
 	for i, name := range []string{"int", "unsigned int"} {
 		b.Unit("a.c", uint32(9-i))
 		v := b.Var("v", static, 4, b.Int(name))
-		f.Objects[0].Definition = object.VariableHash(b.Graph, *b.Graph.Node(v),
-			b.Last().TypesHash(b.Graph))
+		hashes[i] = object.VariableHash(b.Graph, *b.Graph.Node(v), b.Last().TypesHash(b.Graph))
 	}
-	d, err := decideUnits(b, f, features.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "section .data..percpu of 4: (static v: unsigned int)@0+4"
-	if got := d.made(); len(got) != 2 || got[0] != want {
-		t.Errorf("made %q, want %q", got, want)
-	}
-	f.Objects[0].Definition.A++ // of a unit that is not here
-	if d, err = decideUnits(b, f, features.Default(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.made(); len(got) != 0 {
-		t.Errorf("no unit has the definition, but made %q", got)
+	first, second, other := hashes[0], hashes[1], types.Hash{A: 1}
+	for _, c := range []struct {
+		what    string
+		of      []types.Hash // of the symbols, which are in different files
+		want    []string
+		skipped []string
+	}{
+		{"the rarer unit", []types.Hash{second}, []string{
+			"section .data..percpu of 4: (static v: unsigned int)@0+4", "static v: unsigned int"}, nil},
+		{"two files have one definition", []types.Hash{second, first, second}, []string{
+			"section .data..percpu of 36: (static v: unsigned int)@0+4 (static v: int)@16+4 " +
+				"(static v: unsigned int)@32+4", "static v: int", "static v: unsigned int"}, nil},
+		{"one of the files has no debug information", []types.Hash{second, {}, second}, []string{
+			"section .data..percpu of 36: (static v: unsigned int)@0+4 (static v: unsigned int)@32+4",
+			"static v: unsigned int"}, []string{"v: no variable of file scope in the debug information"}},
+		{"of a unit that is not here", []types.Hash{other}, nil,
+			[]string{"v: no variable of file scope in the debug information"}},
+		{"none has debug information", []types.Hash{{}, {}}, nil,
+			[]string{"v: several static variables of this name"}},
+	} {
+		for _, file := range []string{"a.c", ""} { // "" if the symbol table doesn't name the files
+			f := &facts.Facts{HasFiles: true}
+			for i, h := range c.of {
+				o := staticVar("v", i)
+				o.Section, o.Offset, o.Definition = facts.PerCPUSection, uint64(16*i), h
+				f.Objects, f.Files = append(f.Objects, o), append(f.Files, facts.File{Name: file})
+			}
+			d, err := decideUnits(b, f, features.Default(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := d.made(); !slices.Equal(got, c.want) ||
+				!slices.Equal(d.skippedLines(), c.skipped) {
+				t.Errorf("%s, file %q: made %q, skipped %q; want %q and %q", c.what, file, got,
+					d.skippedLines(), c.want, c.skipped)
+			}
+		}
 	}
 }
 

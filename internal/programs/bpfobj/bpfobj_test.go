@@ -15,6 +15,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
@@ -206,11 +207,7 @@ func plain(t testing.TB, machine elf.Machine, withBTF bool, more ...string) []by
 	for _, name := range more {
 		o.Sections = append(o.Sections, elfwrite.Section{Name: name})
 	}
-	out, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return filetest.Bytes(t, o)
 }
 
 // stripped hides the symbol tables in a file: it changes the type of their sections.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
@@ -152,11 +153,7 @@ func withSections(t testing.TB, data []byte, changes map[string][]byte) []byte {
 			o.Sections = append(o.Sections, elfwrite.Section{Name: name, Data: content, Align: 4})
 		}
 	}
-	out, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return filetest.Bytes(t, o)
 }
 
 // TestMalformed checks the errors for files that Write can't have written.

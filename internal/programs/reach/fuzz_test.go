@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // garbage makes functions from bytes. For each instruction it takes 8 bytes, and one more for the
@@ -64,12 +65,9 @@ func FuzzAnalyze(f *testing.F) {
 		if len(data) > 1<<14 {
 			t.Skip()
 		}
-		start := time.Now()
 		entry := garbage(data)
-		first := Analyze(entry, nil)
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("it took %v", took)
-		}
+		var first Analysis
+		programtest.Bounded(t, len(data), 20*time.Second, 0, func() { first = Analyze(entry, nil) })
 		if second := Analyze(entry, nil); !reflect.DeepEqual(first, second) {
 			t.Errorf("two calls of Analyze differ:\n%v\n%v", first, second)
 		}

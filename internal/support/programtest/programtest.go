@@ -5,12 +5,57 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
+
+// Bounded calls f, whose input has size bytes. It is an error if the call takes longer than most,
+// or if it allocates more than memory bytes; 0 means any number.
+func Bounded(t testing.TB, size int, most time.Duration, memory uint64, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	f()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if took > most {
+		t.Errorf("%d bytes of input took %v", size, took)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; memory != 0 && n > memory {
+		t.Errorf("for %d bytes of input, %d bytes were allocated", size, n)
+	}
+}
+
+// Seeds ranges over the paths of the files that match a pattern, and over their contents, unpacked
+// if the name ends in ".gz". There must be such files.
+func Seeds(t testing.TB, pattern string) iter.Seq2[string, []byte] {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return func(yield func(string, []byte) bool) {
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(path, ".gz") {
+				data = Gunzip(t, path)
+			}
+			if !yield(path, data) {
+				return
+			}
+		}
+	}
+}
 
 // Need skips the test if one of the programs is not installed.
 func Need(t testing.TB, programs ...string) {
