@@ -29,7 +29,7 @@ func BenchmarkRoads(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := road.read(f, convert.Options{Features: w.set, Jobs: 1}); err != nil {
+				if _, err := road.read(f, convert.Options{Features: w.Features, Jobs: 1}); err != nil {
 					b.Fatal(err)
 				}
 				f.Close()
