@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,7 +139,18 @@ func (b *Build) link(output string, objects []string) {
 			argv = append(argv, "-u", root)
 		}
 	}
-	b.compiler(b.Dir, append(argv, objects...)...)
+	b.compiler(b.Dir, slices.Concat(argv, b.Options.LinkFlags, b.archived(objects))...)
+}
+
+// archived puts the objects in Program.Archive into an archive, and returns the linker's inputs.
+func (b *Build) archived(objects []string) []string {
+	isMember := func(o string) bool { return slices.Contains(b.Program.Archive, o) }
+	if !slices.ContainsFunc(objects, isMember) {
+		return objects
+	}
+	library := b.temporary(".a")
+	b.compiler(b.Dir, append([]string{"ar", "rc", library}, b.Program.Archive...)...)
+	return append(slices.DeleteFunc(slices.Clone(objects), isMember), library)
 }
 
 // relocatable links objects into one object file. It doesn't use mold, because mold 1.10 loses
@@ -149,7 +161,7 @@ func (b *Build) relocatable(output string, objects []string, flags ...string) {
 		linker = "ld"
 	}
 	argv := append([]string{linker, "-r", "-o", output}, flags...)
-	b.compiler(b.Dir, append(argv, objects...)...)
+	b.compiler(b.Dir, append(argv, b.archived(objects)...)...)
 }
 
 // Linked returns the name of the linked program.

@@ -13,5 +13,6 @@
 // splitdwarf, spelling and split compare ways of making the same BTF; sound.go checks all BTF that
 // they make by the kernel's rules. The file unusual.go compiles units that BTF can't express. The
 // files content, code, variables and annotations compare BTF with DWARF, which die and match read.
-// The files pahole and compilerbtf compare BTF with BTF from other programs.
+// The files pahole and compilerbtf compare BTF with BTF from other programs. The tests named known
+// run some of the checks on fixed programs, with cases that are rare in random ones.
 package random

@@ -249,10 +249,7 @@ func TestKnown(t *testing.T) {
 					o.DWARF = k.dwarf
 				}
 				o.Features = k.features
-				p := &Program{}
-				for _, path := range slices.Sorted(maps.Keys(k.files)) {
-					p.Units = append(p.Units, &Unit{Path: path, root: text(k.files[path])})
-				}
+				p := programOf(k.files)
 				b, err := NewBuild(p, o, 0, t.TempDir(), cache, tools)
 				if err != nil {
 					t.Fatal(err)
@@ -271,6 +268,14 @@ func TestKnown(t *testing.T) {
 			})
 		}
 	}
+}
+
+func programOf(files map[string]string) *Program {
+	p := &Program{}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		p.Units = append(p.Units, &Unit{Path: path, root: text(files[path])})
+	}
+	return p
 }
 
 // wantCount checks how many types of each kind and name the program's BTF has.

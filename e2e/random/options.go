@@ -20,6 +20,7 @@ type Options struct {
 	Sections  bool     // whether each function and variable has its own section
 	Collect   bool     // whether the linker drops sections to which nothing refers
 	Linker    string   // ld, ld.lld or mold
+	LinkFlags []string // further flags of the linker
 	PerCPU    string   // the address of per-CPU variables; if it is "", they follow the data
 }
 
@@ -136,7 +137,7 @@ func (o Options) String() string {
 	if o.Sections {
 		words = append(words, "-ffunction-sections -fdata-sections")
 	}
-	words = append(words, "linked by", o.Linker)
+	words = append(append(words, "linked by", o.Linker), o.LinkFlags...)
 	if o.Collect {
 		words = append(words, "--gc-sections")
 	}

@@ -43,7 +43,9 @@ func (b *Build) elfEqualsLink(linked, features string) string {
 			harness.Check(err)
 		}
 		b.btfdedup(argv...)
-		same = sameFunctions
+		if !b.Program.Exact {
+			same = sameFunctions
+		}
 	}
 	if b.losesScopes() {
 		same = sameNames

@@ -6,6 +6,9 @@ import "strings"
 type Program struct {
 	Units []*Unit
 	Roots []string // symbols that --gc-sections keeps
+
+	Archive []string // object files of which the linker takes what it needs, from an archive
+	Exact   bool     // whether the DWARF of units that the linker drops shows that they are dropped
 }
 
 // Unit is one source file.

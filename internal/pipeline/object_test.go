@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"bytes"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,12 +13,8 @@ import (
 
 // TestObject checks whether a file's DWARF or its BTF is read.
 func TestObject(t *testing.T) {
-	out, err := exec.Command("gcc", "-dumpversion").Output()
-	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
-	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
-		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
-	}
-	w := workspace{programtest.NewDir(t)}
+	programtest.NeedGCC16(t)
+	w := newWorkspace(t)
 	// Only the DWARF has the struct that is defined in a block.
 	w.Write("a.c", "int f(int a) { struct in_block { int l; } x = { a }; return x.l; }\n")
 	w.Write("b.c", "struct s { int a; } s; int g(void) { return s.a; }\n")
@@ -39,7 +33,7 @@ func TestObject(t *testing.T) {
 	w.Run("ld", "-r", "-o", "both_assembled.o", "asm_g.o", "both.o")
 	read := func(name string, input Input) ([]byte, string, error) {
 		var warnings []string
-		o, err := Object(w.open(name), input, convert.Options{Features: features.Default(), Jobs: 1,
+		o, err := Object(w.Open(name), input, convert.Options{Features: features.Default(), Jobs: 1,
 			Warn: func(line string) { warnings = append(warnings, line) }})
 		if err != nil {
 			return nil, "", err

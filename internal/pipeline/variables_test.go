@@ -2,10 +2,6 @@ package pipeline
 
 import (
 	"bytes"
-	std "debug/dwarf"
-	stdelf "debug/elf"
-	"encoding/binary"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link"
-	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -71,85 +67,30 @@ var ofModule = map[string]string{
 		struct own *h(int i) { return i ? list.first++ : owns[i].s.a ? current++ : 0; }`,
 }
 
-const preamble = `
-#define PERCPU __attribute__((section(".data..percpu"), used))
-#if defined(__has_attribute)
-#if __has_attribute(btf_decl_tag)
-#define MARK __attribute__((btf_decl_tag("mark")))
-#endif
-#endif
-#ifndef MARK
-#define MARK
-#endif
-`
-
-const linkScript = `SECTIONS {
-	. = 0x100000;
-	.text : { *(.text .text.*) }
-	.rodata : { *(.rodata .rodata.*) }
-	.data..percpu : { *(.data..percpu) }
-	.data : { *(.data .data.*) }
-	.bss : { *(.bss .bss.*) }
-}
-`
-
 // workspace is a directory with the files that a test makes.
-type workspace struct {
-	programtest.Dir
-}
+type workspace struct{ linkedtest.Dir }
 
-// compile makes an object file from each source, and returns the names of the object files.
-func (w workspace) compile(command string, sources map[string]string) []string {
-	w.Helper()
-	var objects []string
-	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		w.Write(name, preamble+sources[name])
-		objects = append(objects, strings.TrimSuffix(name, ".c")+".o")
-		words := strings.Fields(command)
-		w.Run(words[0], append(words[1:], "-gdwarf-4", "-c", "-ffreestanding", "-fno-pic",
-			"-o", objects[len(objects)-1], name)...)
-	}
-	return objects
+func newWorkspace(t *testing.T) workspace {
+	return workspace{linkedtest.Dir{
+		Dir: programtest.NewDir(t), Features: features.Default(), ToObject: convert.File,
+		ToFacts: func(f *elf.File, opt facts.Options) (*facts.Facts, error) {
+			return Facts(f, opt, nil)
+		},
+	}}
 }
 
 // input is what a link reads.
 type input struct {
-	set     features.Set
-	objects []*object.Object
+	workspace
 	facts   *facts.Facts
-	text    string // the facts as text
+	objects []*object.Object
 }
 
-// inputs converts objects, writes the resulting BTF objects to files and reads them back. It also
-// extracts the facts of the file that was linked from the objects.
-func (w workspace) inputs(set features.Set, linked string, objects ...string) *input {
+func (w workspace) inputs(set features.Set, linked string, objects ...string) input {
 	w.Helper()
-	in := &input{set: set}
-	for _, name := range objects {
-		made, err := convert.File(w.open(name), convert.Options{Features: set, Jobs: 1})
-		if err != nil {
-			w.Fatal(err)
-		}
-		data, err := object.Write(made.Object, 1)
-		if err != nil {
-			w.Fatal(err)
-		}
-		w.Write(name+".btfo", string(data))
-		o, err := object.ReadFile(w.Path(name+".btfo"), nil)
-		if err != nil {
-			w.Fatal(err)
-		}
-		in.objects = append(in.objects, o)
-	}
-	known, err := Facts(w.open(linked), facts.Options{Features: set}, nil)
-	if err != nil {
-		w.Fatal(err)
-	}
-	in.text = w.text(known)
-	if in.facts, err = facts.Parse(strings.NewReader(in.text)); err != nil {
-		w.Fatal(err)
-	}
-	return in
+	w.Features = set
+	known, parts := w.Inputs(linked, objects...)
+	return input{w, known, parts}
 }
 
 func (w workspace) text(f *facts.Facts) string {
@@ -161,161 +102,14 @@ func (w workspace) text(f *facts.Facts) string {
 	return b.String()
 }
 
-func (w workspace) open(name string) *elf.File {
-	w.Helper()
-	f, err := elf.Open(w.Path(name))
-	if err != nil {
-		w.Fatal(err)
+// link links the input; the parameter on is the base, or nil. It verifies the result.
+func (in input) link(which link.Which, on *btf.Blob) linkedtest.Result {
+	in.Helper()
+	res := in.LinkBTF(link.Options{Facts: in.facts, Variables: which}, on, in.objects...)
+	for _, problem := range verify.Check(res.Blob, verify.Options{}) {
+		in.Errorf("variables %v: %v", which, problem)
 	}
-	w.Cleanup(func() { f.Close() })
-	return f
-}
-
-// link links the input; the parameter on is the base, or nil. It verifies and parses the result.
-func (w workspace) link(in *input, which link.Which, on *btf.Blob) (*btf.Blob, *link.Result) {
-	w.Helper()
-	opt := link.Options{Facts: in.facts, Features: in.set, Variables: which, Jobs: 1}
-	if on != nil {
-		parsed, err := base.Parse(on)
-		if err != nil {
-			w.Fatal(err)
-		}
-		opt.Base = parsed
-	}
-	res, err := link.Link(in.objects, opt)
-	if err != nil {
-		w.Fatal(err)
-	}
-	blob, err := btf.Parse(res.BTF, on)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, problem := range verify.Check(blob, verify.Options{}) {
-		w.Errorf("variables %v: %v", which, problem)
-	}
-	return blob, res
-}
-
-// variables returns the types of the variables in a blob, by section, offset and name.
-func (w workspace) variables(b *btf.Blob) map[string]string {
-	w.Helper()
-	name := func(off uint32) string {
-		s, err := b.Name(off)
-		if err != nil {
-			w.Fatal(err)
-		}
-		return s
-	}
-	var spell func(id uint32, deep bool) string
-	spell = func(id uint32, deep bool) string {
-		t, at := b.ByID(id)
-		switch t.Kind {
-		case btf.KindPtr:
-			return "*" + spell(t.SizeOrType, deep)
-		case btf.KindConst:
-			return "const " + spell(t.SizeOrType, deep)
-		case btf.KindArray:
-			a := at.ArrayOf(t)
-			return fmt.Sprintf("[%d]%s", a.Nelems, spell(a.Elem, deep))
-		case btf.KindStruct, btf.KindUnion:
-			if !deep {
-				return name(t.NameOff)
-			}
-			text := name(t.NameOff) + "{"
-			for _, m := range at.MembersOf(t) {
-				text += " " + name(m.NameOff) + " " + spell(m.Type, false)
-			}
-			return text + " }"
-		}
-		return name(t.NameOff)
-	}
-	found := map[string]string{}
-	for i := range b.Types {
-		sec := &b.Types[i]
-		if sec.Kind != btf.KindDatasec {
-			continue
-		}
-		for _, s := range b.SecinfosOf(sec) {
-			v, _ := b.ByID(s.Type)
-			at := fmt.Sprintf("%s+%d %s", name(sec.NameOff), s.Offset, name(v.NameOff))
-			found[at] = fmt.Sprintf("%d bytes, linkage %d: %s", s.Size, v.Extra,
-				spell(v.SizeOrType, true))
-		}
-	}
-	return found
-}
-
-// oracle returns what the method variables should return: the symbols of a linked file, with the
-// types that the standard library reads from the file's DWARF.
-func (w workspace) oracle(file string) map[string]string {
-	w.Helper()
-	f, err := stdelf.Open(w.Path(file))
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer f.Close()
-	d, err := f.DWARF()
-	if err != nil {
-		w.Fatal(err)
-	}
-	var spell func(t std.Type, deep bool) string
-	spell = func(t std.Type, deep bool) string {
-		switch t := t.(type) {
-		case *std.PtrType:
-			return "*" + spell(t.Type, deep)
-		case *std.QualType:
-			return t.Qual + " " + spell(t.Type, deep)
-		case *std.ArrayType:
-			return fmt.Sprintf("[%d]%s", t.Count, spell(t.Type, deep))
-		case *std.StructType:
-			if !deep {
-				return t.StructName
-			}
-			text := t.StructName + "{"
-			for _, m := range t.Field {
-				text += " " + m.Name + " " + spell(m.Type, false)
-			}
-			return text + " }"
-		}
-		return t.Common().Name
-	}
-	symbols, err := f.Symbols()
-	if err != nil {
-		w.Fatal(err)
-	}
-	found := map[string]string{}
-	for r := d.Reader(); ; {
-		e, err := r.Next()
-		if err != nil {
-			w.Fatal(err)
-		}
-		if e == nil {
-			return found
-		}
-		if e.Tag == std.TagCompileUnit {
-			continue
-		}
-		r.SkipChildren()
-		location, _ := e.Val(std.AttrLocation).([]byte)
-		if e.Tag != std.TagVariable || len(location) != 9 || location[0] != 3 { // DW_OP_addr
-			continue
-		}
-		name, external := e.Val(std.AttrName).(string), uint32(0)
-		if e.Val(std.AttrExternal) == true {
-			external = 1
-		}
-		t, err := d.Type(e.Val(std.AttrType).(std.Offset))
-		if err != nil {
-			w.Fatal(err)
-		}
-		for _, s := range symbols {
-			if s.Name == name && s.Value == binary.LittleEndian.Uint64(location[1:]) {
-				section := f.Sections[s.Section]
-				at := fmt.Sprintf("%s+%d %s", section.Name, s.Value-section.Addr, name)
-				found[at] = fmt.Sprintf("%d bytes, linkage %d: %s", s.Size, external, spell(t, true))
-			}
-		}
-	}
+	return res
 }
 
 // checkParts links the objects with each link.Which, based on the parameter on, and returns the
@@ -324,37 +118,36 @@ func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *b
 	w.Helper()
 	plain := w.inputs(features.Default(), linked, objects...)
 	full := w.inputs(features.Default().With(features.GlobalVar), linked, objects...)
-	if got := w.text(full.facts.PerCPU()); got != plain.text {
-		w.Errorf("%s: facts of per-CPU variables\n%s\nwant\n%s", linked, got, plain.text)
+	if got, want := w.text(full.facts.PerCPU()), w.text(plain.facts); got != want {
+		w.Errorf("%s: facts of per-CPU variables\n%s\nwant\n%s", linked, got, want)
 	}
-	_, want := w.link(plain, 0, on)
-	perCPU, res := w.link(full, link.PerCPU, on)
-	if !bytes.Equal(res.BTF, want.BTF) || !slices.Equal(res.Skipped, want.Skipped) {
+	want, perCPU := plain.link(0, on), full.link(link.PerCPU, on)
+	if !bytes.Equal(perCPU.BTF, want.BTF) || !slices.Equal(perCPU.Skipped, want.Skipped) {
 		w.Errorf("%s: the per-CPU variables of objects with all variables give different BTF: "+
-			"skipped %v, want %v", linked, res.Skipped, want.Skipped)
+			"skipped %v, want %v", linked, perCPU.Skipped, want.Skipped)
 	}
-	all, res := w.link(full, link.All, on)
-	_, byFeatures := w.link(full, 0, on)
-	if !bytes.Equal(res.BTF, byFeatures.BTF) {
+	all := full.link(link.All, on)
+	if !bytes.Equal(all.BTF, full.link(0, on).BTF) {
 		w.Errorf("%s: the BTF of all variables differs from that of the feature alone", linked)
 	}
-	extra, res := w.link(full, link.Extra, perCPU)
+	res := full.link(link.Extra, perCPU.Blob)
+	extra := res.Blob
 	for _, s := range res.Skipped {
 		if s.Name != "inside.0" && s.Name != "f.inside" { // variables of functions
 			w.Errorf("%s: skipped %v", linked, s)
 		}
 	}
-	first, second := w.variables(perCPU), w.variables(extra)
+	first, second := w.Variables(perCPU.Blob), w.Variables(extra)
 	for at := range second {
 		if strings.HasPrefix(at, facts.PerCPUSection) {
 			w.Errorf("%s: %s is not extra", linked, at)
 		}
 	}
 	maps.Copy(second, first)
-	if got := w.variables(all); !maps.Equal(got, second) {
+	if got := w.Variables(all.Blob); !maps.Equal(got, second) {
 		w.Errorf("%s: all variables\n%v\nin parts\n%v", linked, got, second)
 	}
-	if want := w.oracle(linked); !maps.Equal(second, want) {
+	if want := w.Oracle(linked); !maps.Equal(second, want) {
 		w.Errorf("%s: variables\n%v\nwant\n%v", linked, second, want)
 	}
 	for i := range extra.Types {
@@ -367,7 +160,8 @@ func (w workspace) checkParts(linked string, on *btf.Blob, objects ...string) *b
 }
 
 // With -O2, clang splits some variables into their parts.
-var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -fdata-sections", "clang"}
+var compilers = []string{"gcc -gdwarf-4", "gcc -O2 -gdwarf-4",
+	"gcc -O2 -gdwarf-4 -fdata-sections", "clang -gdwarf-4"}
 
 // TestVariables: from objects and facts that were made with global_var, one link makes the BTF of
 // the default features, and another makes split BTF of the other variables, based on the first.
@@ -375,11 +169,10 @@ var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -fdata-sections", "clang"}
 func TestVariables(t *testing.T) {
 	for _, compiler := range compilers {
 		t.Run(compiler, func(t *testing.T) {
-			w := workspace{programtest.NewDir(t)}
-			w.Write("link.lds", linkScript)
-			objects := w.compile(compiler, kernel)
-			w.Run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", "kernel"}, objects...)...)
-			objects = append(objects, w.compile(compiler, unlinked)...)
+			w := newWorkspace(t)
+			objects := w.Compile(compiler, kernel)
+			w.Link("kernel", objects...)
+			objects = append(objects, w.Compile(compiler, unlinked)...)
 			extra := w.checkParts("kernel", nil, objects...)
 			tags := 0
 			for i := range extra.Types {
@@ -391,15 +184,15 @@ func TestVariables(t *testing.T) {
 				t.Errorf("%d declaration tags, want only zero's; that of marked is in the base", tags)
 			}
 
-			below, _ := w.link(w.inputs(features.Default(), "kernel", objects...), 0, nil)
-			own := w.compile(compiler, ofModule)
+			below := w.inputs(features.Default(), "kernel", objects...).link(0, nil).Blob
+			own := w.Compile(compiler, ofModule)
 			w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, own...)...)
 			onModule := w.checkParts("mod.ko", below, own...)
 
 			// If the extra part isn't based on the module's own BTF, it also has the module's types.
 			full := w.inputs(features.Default().With(features.GlobalVar), "mod.ko", own...)
-			alone, _ := w.link(full, link.Extra, below)
-			if got, want := w.variables(alone), w.variables(onModule); !maps.Equal(got, want) {
+			alone := full.link(link.Extra, below).Blob
+			if got, want := w.Variables(alone), w.Variables(onModule); !maps.Equal(got, want) {
 				t.Errorf("on the kernel alone\n%v\non the module\n%v", got, want)
 			}
 		})

@@ -14,6 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
+	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
@@ -96,19 +98,25 @@ func sitesOf(t *testing.T, dir, name string, args ...string) string {
 	if err := dump.CheckCode(b, f); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
-	names, err := dump.NamesOf(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := dump.WriteSites(&text, b, nil, names, false); err != nil {
-		t.Fatal(err)
-	}
 	for i := range b.Types { // a function that the base has is not repeated
 		name := b.TypeName(&b.Types[i])
 		if b.Types[i].Kind == btf.KindFunc && (name == "both" || name == "rare") {
 			t.Errorf("%s is in the base, and again in the sites' BTF", name)
 		}
+	}
+	return printSites(t, b, f)
+}
+
+// printSites returns the sites in b as text. f may be nil; if it isn't, it names the code.
+func printSites(t *testing.T, b *btf.Blob, f *elf.File) string {
+	t.Helper()
+	names, err := dump.NamesOf(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := dump.WriteSites(&text, b, nil, names, false); err != nil {
+		t.Fatal(err)
 	}
 	return text.String()
 }
@@ -304,15 +312,23 @@ func readFile(t *testing.T, path string) []byte {
 }
 
 // TestInlineInOne: with the feature inline, the BTF has the sites that btfgen inline finds, and the
-// types that it has without the feature.
+// types that it has without the feature. If the sites are moved to separate BTF, as resolve-ids
+// --inline-out does, the types that inlined functions need stay, but not these functions.
 func TestInlineInOne(t *testing.T) {
-	programtest.Need(t, "gcc", "ld")
+	for _, compiler := range []string{"gcc", "s390x-linux-gnu-gcc"} {
+		t.Run(compiler, func(t *testing.T) { inlineInOne(t, compiler) })
+	}
+}
+
+func inlineInOne(t *testing.T, compiler string) {
+	programtest.Need(t, compiler)
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	for name, text := range inlineSources {
 		writeFile(t, p(name), text)
 	}
-	shell(t, dir, "for i in a b; do gcc -w -g -O2 -c $i.c; done; ld -r -o linked a.o b.o")
+	shell(t, dir, strings.ReplaceAll("for i in a b; do GCC -w -g -O2 -c $i.c; done; "+
+		"GCC -r -o linked a.o b.o", "GCC", compiler))
 	run := func(args ...string) {
 		t.Helper()
 		if code, _, stderr := btfgen(append(args, "-q", p("linked"))...); code != 0 {
@@ -332,7 +348,9 @@ func TestInlineInOne(t *testing.T) {
 		for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 			t.Errorf("%s: %v", name, v)
 		}
-		return b, strings.Join(sitesIn(t, b), "\n")
+		lines := strings.Split(printSites(t, b, nil), "\n")
+		slices.Sort(lines)
+		return b, strings.Join(lines, "\n")
 	}
 	plain, _ := read("plain", nil)
 	split, want := read("split", plain)
@@ -343,11 +361,38 @@ func TestInlineInOne(t *testing.T) {
 	if n := len(plain.Types) + len(split.Types); len(all.Types) != n {
 		t.Errorf("%d types, want %d", len(all.Types), n)
 	}
-	if all.Header.LayoutLen == 0 {
-		t.Error("the layout section is lost")
-	}
 	if _, got := read("on base", plain); got != want {
 		t.Errorf("on a base:\n%s\nwant\n%s", got, want)
+	}
+	f, err := elf.Open(p("linked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	outlined, err := (*resolveids.IDs)(nil).Outlined(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, sites, err := implicitargs.RewriteApart(all, nil, outlined, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, p("main"), string(data))
+	writeFile(t, p("apart"), string(sites))
+	main, _ := read("main", nil)
+	if apart, got := read("apart", main); got != want || count(apart, btf.KindFunc, "add") != 1 {
+		t.Errorf("moved to separate BTF:\n%s\nwant\n%s", got, want)
+	}
+	for _, b := range []*btf.Blob{all, main} {
+		if b.Header.LayoutLen == 0 {
+			t.Error("the layout section is lost")
+		}
+		if n := count(b, btf.KindInt, "unsigned char"); n != 1 {
+			t.Errorf("%d times unsigned char, which only an inlined function needs", n)
+		}
+	}
+	if n := count(main, btf.KindFunc, ""); n != count(plain, btf.KindFunc, "") {
+		t.Errorf("%d functions after the sites were moved", n)
 	}
 	for _, args := range []string{"object", "facts", "inline --base=x",
 		"elf --variables=extra --base=x"} {
@@ -356,6 +401,16 @@ func TestInlineInOne(t *testing.T) {
 			t.Errorf("%q: exit code %d, %s", args, code, stderr)
 		}
 	}
+}
+
+// count counts the types of a kind in b itself that have the given name, or any if it is "".
+func count(b *btf.Blob, kind btf.Kind, name string) (n int) {
+	for i := range b.Types {
+		if t := &b.Types[i]; t.Kind == kind && (name == "" || b.TypeName(t) == name) {
+			n++
+		}
+	}
+	return n
 }
 
 // TestInlineDistilled: on a distilled base, the sites are the same, and there is no warning that
@@ -408,15 +463,7 @@ func TestInlineDistilled(t *testing.T) {
 		for _, v := range verify.Check(b, verify.Options{}) {
 			t.Errorf("%s: %v", names, v)
 		}
-		none, err := dump.NamesOf(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text strings.Builder
-		if err := dump.WriteSites(&text, b, nil, none, false); err != nil {
-			t.Fatal(err)
-		}
-		return text.String()
+		return printSites(t, b, nil)
 	}
 	want, got := printed("kernel", "m", "sites"), printed("base", "d", "d sites")
 	if got != want || strings.Count(want, "\n") != 6 {

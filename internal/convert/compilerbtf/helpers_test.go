@@ -3,18 +3,16 @@ package compilerbtf
 import (
 	"bytes"
 	"fmt"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -22,25 +20,19 @@ import (
 )
 
 // workspace is a directory with the files that a test makes.
-type workspace struct {
-	programtest.Dir
-	set features.Set
-}
+type workspace struct{ linkedtest.Dir }
 
 // optionsOf returns the options of a conversion in the workspace.
 func optionsOf(w workspace) convert.Options {
-	return convert.Options{Features: w.set, Jobs: 1}
+	return convert.Options{Features: w.Features, Jobs: 1}
 }
 
 // newWorkspace returns a workspace. It skips the test if there is no gcc 16 or later.
 func newWorkspace(t testing.TB) workspace {
 	t.Helper()
-	out, err := exec.Command("gcc", "-dumpversion").Output()
-	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
-	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
-		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
-	}
-	return workspace{programtest.NewDir(t), features.Default()}
+	programtest.NeedGCC16(t)
+	return workspace{linkedtest.Dir{Dir: programtest.NewDir(t), Features: features.Default(),
+		ToFacts: facts.Extract}}
 }
 
 // run runs a command in the workspace. If the command isn't installed, run skips the test.
@@ -59,20 +51,10 @@ func (w workspace) compile(name, source, flags string) {
 	w.run(gcc + " -gbtf -o " + name + ".b.o")
 }
 
-func (w workspace) open(name string) *elf.File {
-	w.Helper()
-	f, err := elf.Open(w.Path(name))
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(func() { f.Close() })
-	return f
-}
-
 // convert converts the BTF of a file if the parameter btf is set, otherwise its DWARF.
 func (w workspace) convert(name string, btf bool) *object.Object {
 	w.Helper()
-	o, _ := w.convertWith(name, btf, convert.Options{Features: w.set, Jobs: 2})
+	o, _ := w.convertWith(name, btf, convert.Options{Features: w.Features, Jobs: 2})
 	return o
 }
 
@@ -85,7 +67,7 @@ func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*obj
 		road = File
 	}
 	opt.Warn = func(line string) { warnings = append(warnings, line) }
-	o, err := road(w.open(name), opt)
+	o, err := road(w.Open(name), opt)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -101,31 +83,14 @@ func (w workspace) bytes(o *object.Object) []byte {
 	return data
 }
 
-// facts returns the facts of a file.
-func (w workspace) facts(name string) *facts.Facts {
-	w.Helper()
-	known, err := facts.Extract(w.open(name), facts.Options{Features: w.set})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return known
-}
-
 // link links objects, and verifies the result. known may be nil.
 func (w workspace) link(known *facts.Facts, objects ...*object.Object) (*btf.Blob, *link.Result) {
 	w.Helper()
-	res, err := link.Link(objects, link.Options{Facts: known, Features: w.set, Jobs: 2})
-	if err != nil {
-		w.Fatal(err)
-	}
-	blob, err := btf.Parse(res.BTF, nil)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, problem := range verify.Check(blob, verify.Options{}) {
+	res := w.LinkBTF(link.Options{Facts: known}, nil, objects...)
+	for _, problem := range verify.Check(res.Blob, verify.Options{}) {
 		w.Error(problem)
 	}
-	return blob, res
+	return res.Blob, res.Result
 }
 
 // differences lists how BTF that was made from DWARF differs from BTF that was made from a

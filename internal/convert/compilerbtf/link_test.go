@@ -11,14 +11,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // preamble is the beginning of every source in program.
-const preamble = `
-#define PERCPU __attribute__((section(".data..percpu"), used))
+const preamble = linkedtest.Preamble + `
 #define NOINLINE __attribute__((noinline, noclone, used))
 struct shared { int a; struct inner *p; };
 typedef struct shared shared_t;
@@ -46,15 +46,6 @@ var program = map[string]string{
 		long first(shared_t *); long fourth(shared_t *s) { return inlined(s, 4); }`,
 }
 
-const linkScript = `SECTIONS {
-	. = 0x100000;
-	.text : { *(.text .text.*) }
-	.data..percpu : { *(.data..percpu) }
-	.data : { *(.data .data.*) }
-	.bss : { *(.bss .bss.*) }
-}
-`
-
 // files lists the program's objects with DWARF ("d") or with BTF ("b"), in order.
 func files(road string) string {
 	var list []string
@@ -75,9 +66,8 @@ func (w workspace) build(flags string) {
 	w.run("gcc -gbtf -c -o none.o none.c")
 	w.Write("empty.s", ".file \"empty.s\"\n.text\nlocal: nop\n.section .note.GNU-stack\n")
 	w.run("gcc -c -o empty.o empty.s")
-	w.Write("link.lds", linkScript)
 	for _, road := range []string{"d", "b"} {
-		w.run("ld -T link.lds -e 0 -o linked." + road + " empty.o " + files(road))
+		w.Link("linked."+road, strings.Fields("empty.o "+files(road))...)
 	}
 }
 
@@ -97,9 +87,9 @@ func TestRoads(t *testing.T) {
 		for _, set := range []features.Set{features.Default(),
 			features.Default().With(features.GlobalVar)} {
 			w := newWorkspace(t)
-			w.set = set
+			w.Features = set
 			w.build(flags)
-			known := w.facts("linked.d")
+			known := w.Facts("linked.d")
 			want, res := w.link(known, w.objects(files("d"))...)
 			if len(want.Types) < 20 {
 				t.Fatalf("%d types", len(want.Types))
@@ -121,7 +111,7 @@ func TestRoads(t *testing.T) {
 				}
 			}
 			_, apart := w.link(known, w.objects(files("b"))...)
-			_, linked := w.link(w.facts("linked.b"), w.convert("linked.b", true))
+			_, linked := w.link(w.Facts("linked.b"), w.convert("linked.b", true))
 			if !bytes.Equal(apart.BTF, linked.BTF) {
 				t.Errorf("%s: the linked file gives different bytes than its objects", flags)
 			}
@@ -133,16 +123,16 @@ func TestRoads(t *testing.T) {
 func TestOrder(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
-	known := w.facts("linked.b")
+	known := w.Facts("linked.b")
 	list := w.objects(files("b"))
 	_, want := w.link(known, list...)
 	slices.Reverse(list)
 	if _, got := w.link(known, list...); !bytes.Equal(got.BTF, want.BTF) {
 		t.Error("the order of the objects changes the BTF")
 	}
-	one, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 1})
+	one, _ := w.convertWith("linked.b", true, convert.Options{Features: w.Features, Jobs: 1})
 	for _, jobs := range []int{2, 3, 8} {
-		several, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: jobs})
+		several, _ := w.convertWith("linked.b", true, convert.Options{Features: w.Features, Jobs: jobs})
 		if !bytes.Equal(w.bytes(one), w.bytes(several)) {
 			t.Errorf("%d threads change the BTF", jobs)
 		}
@@ -154,8 +144,8 @@ func TestUnits(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
 	units := make([][]byte, 4)
-	options := convert.Options{Features: w.set, Jobs: 2}
-	err := EachUnit(w.open("linked.b"), options, nil, func(number int, o *object.Object) error {
+	options := convert.Options{Features: w.Features, Jobs: 2}
+	err := EachUnit(w.Open("linked.b"), options, nil, func(number int, o *object.Object) error {
 		units[number] = w.bytes(o)
 		return nil
 	})
@@ -182,9 +172,9 @@ func TestPlainly(t *testing.T) {
 	if o := w.convert("several.b.o", true); len(o.Units[0].Items) != 3 {
 		t.Errorf("units %v, want a function and two definitions of t", units(o))
 	}
-	w.set = w.set.With(features.GlobalVar)
+	w.Features = w.Features.With(features.GlobalVar)
 	for _, name := range append(strings.Fields(files("b")), "linked.b", "several.b.o") {
-		plain, err := file(w.open(name), &work{opt: &convert.Options{Features: w.set, Jobs: 2},
+		plain, err := file(w.Open(name), &work{opt: &convert.Options{Features: w.Features, Jobs: 2},
 			plainly: true})
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +194,7 @@ func TestShapers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := convert.Options{Features: w.set, Jobs: 1, Shared: &convert.Shared{Joined: true}}
+	opt := convert.Options{Features: w.Features, Jobs: 1, Shared: &convert.Shared{Joined: true}}
 	made := make([]*object.Object, len(names))
 	parallel.Do(3, len(names), func(i int) {
 		f, err := elf.Open(w.Path(names[i]))
@@ -241,7 +231,7 @@ func TestConcatenated(t *testing.T) {
 	w.run("ld -r -o more.o empty.o all.o other.o")
 	w.run("objcopy --compress-debug-sections=zlib more.o zipped.o")
 	for _, name := range []string{"all.o", "more.o", "zipped.o"} {
-		f := w.open(name)
+		f := w.Open(name)
 		data, err := btf.Section(f, btf.SectionTypes)
 		if err != nil {
 			t.Fatal(err)
@@ -290,7 +280,7 @@ func TestEdits(t *testing.T) {
 // TestEndian converts clang's BTF for BPF programs, in both byte orders.
 func TestEndian(t *testing.T) {
 	w := newWorkspace(t)
-	w.set = w.set.With(features.GlobalVar)
+	w.Features = w.Features.With(features.GlobalVar)
 	orders := map[binary.ByteOrder]bool{}
 	for _, target := range []string{"bpfel", "bpfeb"} {
 		w.Write("prog.c", `
@@ -320,8 +310,8 @@ func TestEndian(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: units %q\nwant %q", target, got, want)
 		}
-		blob, _ := w.link(w.facts("prog.o"), o)
-		if blob.Order != w.open("prog.o").Order {
+		blob, _ := w.link(w.Facts("prog.o"), o)
+		if blob.Order != w.Open("prog.o").Order {
 			t.Errorf("%s: BTF is %v", target, blob.Order)
 		}
 		orders[blob.Order] = true

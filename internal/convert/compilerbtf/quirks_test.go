@@ -117,9 +117,9 @@ func TestSame(t *testing.T) {
 				w := newWorkspace(t)
 				w.compile("a", source, flags)
 				w.sameBytes("a")
-				w.set = features.All().Without(features.TrueSignature)
+				w.Features = features.All().Without(features.TrueSignature)
 				w.sameBytes("a")
-				w.set = features.Of(features.GlobalVar)
+				w.Features = features.Of(features.GlobalVar)
 				w.sameBytes("a")
 			})
 		}
@@ -168,11 +168,11 @@ func TestDifferences(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorkspace(t)
-			w.set = w.set.With(features.GlobalVar)
+			w.Features = w.Features.With(features.GlobalVar)
 			w.compile("a", c.source, c.flags)
-			fromDWARF, _ := w.link(w.facts("a.d.o"), w.convert("a.d.o", false))
+			fromDWARF, _ := w.link(w.Facts("a.d.o"), w.convert("a.d.o", false))
 			o, warnings := w.convertWith("a.b.o", true, optionsOf(w))
-			fromBTF, res := w.link(w.facts("a.b.o"), o)
+			fromBTF, res := w.link(w.Facts("a.b.o"), o)
 			var got []string
 			for _, d := range differences(fromDWARF, fromBTF) {
 				if !strings.Contains(d, "half") && !strings.Contains(d, "datasec") &&

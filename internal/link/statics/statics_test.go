@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
@@ -79,9 +80,9 @@ func TestLikeFiles(t *testing.T) {
 		for _, compiler := range compilers {
 			t.Run(program.name+"/"+compiler, func(t *testing.T) {
 				w := newWorkspace(t)
-				objects := w.compile(compiler, program.sources)
+				objects := w.Compile(compiler, program.sources)
 				for _, order := range []string{"forth", "back"} {
-					linked := w.link(order, objects...)
+					linked := w.Link(order, objects...)
 					w.compare(linked, objects...)
 					slices.Reverse(objects)
 				}
@@ -93,8 +94,8 @@ func TestLikeFiles(t *testing.T) {
 // compare compares the variables of a linked file with what its DWARF says.
 func (w workspace) compare(linked string, objects ...string) {
 	w.Helper()
-	res := w.roads(linked, objects...)
-	if got, want := w.variables(res), w.oracle(linked); !maps.Equal(got, want) {
+	res := w.Roads(linked, objects...)
+	if got, want := w.Variables(res.Blob), w.Oracle(linked); !maps.Equal(got, want) {
 		w.Errorf("%s: variables %v, want %v", linked, got, want)
 	}
 	if got := skipped(res); got != "" {
@@ -107,7 +108,7 @@ func TestRelocatable(t *testing.T) {
 	for _, program := range likeFiles {
 		t.Run(program.name, func(t *testing.T) {
 			w := newWorkspace(t)
-			objects := w.compile("gcc -O2", program.sources)
+			objects := w.Compile("gcc -O2", program.sources)
 			w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, objects...)...)
 			w.compare("mod.ko", objects...)
 		})
@@ -119,8 +120,8 @@ func TestDwz(t *testing.T) {
 	for _, program := range likeFiles {
 		t.Run(program.name, func(t *testing.T) {
 			w := newWorkspace(t)
-			objects := w.compile("gcc -O2", program.sources)
-			w.Run("dwz", "-o", "dwz", w.link("linked", objects...))
+			objects := w.Compile("gcc -O2", program.sources)
+			w.Run("dwz", "-o", "dwz", w.Link("linked", objects...))
 			w.compare("dwz", objects...)
 		})
 	}
@@ -129,21 +130,21 @@ func TestDwz(t *testing.T) {
 // TestAllSections tests the feature global_var.
 func TestAllSections(t *testing.T) {
 	w := newWorkspace(t)
-	w.set = w.set.With(features.GlobalVar)
+	w.Features = w.Features.With(features.GlobalVar)
 	sources := map[string]string{}
 	for name, text := range likeFiles[0].sources {
 		sources[name] = strings.ReplaceAll(text, "PERCPU", `__attribute__((used))`) +
 			" static PERCPU int other;"
 	}
-	objects := w.compile("gcc -O2", sources)
-	known := w.facts(w.link("linked", objects...))
+	objects := w.Compile("gcc -O2", sources)
+	known := w.Facts(w.Link("linked", objects...))
 	for _, o := range known.Objects {
 		if (o.Definition != types.Hash{}) != o.Local {
 			t.Errorf("%+v", o)
 		}
 	}
-	if res := w.roads("linked", objects...); skipped(res) != "" || len(w.variables(res)) != 6 {
-		t.Errorf("variables %v, skipped %s", w.variables(res), skipped(res))
+	if res := w.Roads("linked", objects...); skipped(res) != "" || len(w.Variables(res.Blob)) != 6 {
+		t.Errorf("variables %v, skipped %s", w.Variables(res.Blob), skipped(res))
 	}
 }
 
@@ -151,14 +152,14 @@ func TestAllSections(t *testing.T) {
 // DWARF is needed.
 func TestUniqueNames(t *testing.T) {
 	w := newWorkspace(t)
-	objects := w.compile("gcc -O2", map[string]string{
+	objects := w.Compile("gcc -O2", map[string]string{
 		"a/core.c": "static PERCPU int one, two; int f1(void) { return one + two; }",
 		"b/core.c": "static PERCPU int three; int f2(void) { return three; }",
 		"b/other.c": `static PERCPU int one; int f3(void) { return one; }
 			int f4(void) { static PERCPU int two; return two++; }`,
 	})
-	w.compare(w.link("linked", objects...), objects...)
-	for _, o := range w.facts("linked").Objects {
+	w.compare(w.Link("linked", objects...), objects...)
+	for _, o := range w.Facts("linked").Objects {
 		if o.Definition != (types.Hash{}) {
 			t.Errorf("%+v", o)
 		}
@@ -170,12 +171,12 @@ func TestStripped(t *testing.T) {
 	const several = "state: several static variables of this name"
 	for _, program := range likeFiles[:5] {
 		w := newWorkspace(t)
-		objects := w.compile("gcc -O2", program.sources)
-		linked := w.link("linked", objects...)
+		objects := w.Compile("gcc -O2", program.sources)
+		linked := w.Link("linked", objects...)
 		for _, files := range []string{"--keep-file-symbols", "--strip-symbol=core.c"} {
 			w.Run("objcopy", "--strip-debug", files, linked, "stripped")
-			res := w.graph("stripped", objects...)
-			if got := w.variables(res); len(got) != 0 || skipped(res) != several {
+			res := w.Graph("stripped", objects...)
+			if got := w.Variables(res.Blob); len(got) != 0 || skipped(res) != several {
 				t.Errorf("%s, %s: variables %v, skipped %s", program.name, files, got, skipped(res))
 			}
 		}
@@ -187,10 +188,10 @@ func TestStripped(t *testing.T) {
 		sources[name] = text + " __attribute__((noinline, used)) static void only_" + name[:2] +
 			"(void) {}"
 	}
-	objects := w.compile("gcc -O2", sources)
-	w.Run("objcopy", "--strip-debug", "--keep-file-symbols", w.link("linked", objects...), "stripped")
-	res := w.graph("stripped", objects...)
-	if got, want := w.variables(res), w.oracle("linked"); !maps.Equal(got, want) ||
+	objects := w.Compile("gcc -O2", sources)
+	w.Run("objcopy", "--strip-debug", "--keep-file-symbols", w.Link("linked", objects...), "stripped")
+	res := w.Graph("stripped", objects...)
+	if got, want := w.Variables(res.Blob), w.Oracle("linked"); !maps.Equal(got, want) ||
 		skipped(res) != "" {
 		t.Errorf("variables %v, want %v; skipped %s", got, want, skipped(res))
 	}
@@ -199,12 +200,12 @@ func TestStripped(t *testing.T) {
 // TestHidden: lld makes hidden symbols local, so they look like static variables.
 func TestHidden(t *testing.T) {
 	w := newWorkspace(t)
-	objects := w.compile("gcc -O2", map[string]string{
+	objects := w.Compile("gcc -O2", map[string]string{
 		"a.c": `struct one { int a; long b; }; long f1(void); PERCPU
 			__attribute__((visibility("hidden"))) struct one state; long f1(void) { return state.b; }`,
 		"b.c": likeFiles[0].sources["d2/core.c"],
 	})
-	w.compare(w.link("linked", objects...), objects...)
+	w.compare(w.Link("linked", objects...), objects...)
 	w.Run("ld.lld", "-T", "link.lds", "-e", "0", "-o", "by-lld", objects[0], objects[1])
 	w.compare("by-lld", objects...)
 }
@@ -213,11 +214,11 @@ func TestHidden(t *testing.T) {
 // type.
 func TestFileWithoutDWARF(t *testing.T) {
 	w := newWorkspace(t)
-	objects := w.compile("gcc -O2", likeFiles[0].sources)
+	objects := w.Compile("gcc -O2", likeFiles[0].sources)
 	w.Run("strip", "-g", objects[1])
-	linked := w.link("linked", objects...)
-	res := w.roads(linked, objects[0], objects[2])
-	if got, want := w.variables(res), w.oracle(linked); len(got) != 2 || !maps.Equal(got, want) {
+	linked := w.Link("linked", objects...)
+	res := w.Roads(linked, objects[0], objects[2])
+	if got, want := w.Variables(res.Blob), w.Oracle(linked); len(got) != 2 || !maps.Equal(got, want) {
 		t.Errorf("variables %v, want %v", got, want)
 	}
 	if got := skipped(res); got != "state: no variable of file scope in the debug information" {
@@ -225,8 +226,8 @@ func TestFileWithoutDWARF(t *testing.T) {
 	}
 	// According to the facts, the other variable has debugging information, which was not
 	// converted.
-	res = w.graph(linked, objects[0])
-	if got := w.variables(res); len(got) != 1 {
+	res = w.Graph(linked, objects[0])
+	if got := w.Variables(res.Blob); len(got) != 1 {
 		t.Errorf("variables %v of one object", got)
 	}
 }
@@ -237,13 +238,13 @@ func TestLinkTimeOptimization(t *testing.T) {
 		for _, program := range likeFiles[:5] {
 			t.Run(program.name+"/"+compiler, func(t *testing.T) {
 				w := newWorkspace(t)
-				objects := w.compile(compiler+" -flto -Wno-unused-command-line-argument", program.sources)
-				w.Write("link.lds", linkScript)
+				objects := w.Compile(compiler+" -flto -Wno-unused-command-line-argument", program.sources)
+				w.Write("link.lds", linkedtest.Script)
 				words := append(strings.Fields(compiler), "-flto", "-nostdlib", "-static", "-no-pie",
 					"-Wl,-e,0,-T,link.lds", "-o", "linked")
 				w.Run(words[0], append(words[1:], objects...)...)
-				res := w.roads("linked", "linked")
-				got, want := w.variables(res), w.oracle("linked")
+				res := w.Roads("linked", "linked")
+				got, want := w.Variables(res.Blob), w.Oracle("linked")
 				if words[0] == "gcc" { // one unit has all variables: they can't be distinguished
 					want = nil
 				}
@@ -259,9 +260,9 @@ func TestLinkTimeOptimization(t *testing.T) {
 // TestTypeUnits: with type units, the hashes would differ, so the facts have no hashes.
 func TestTypeUnits(t *testing.T) {
 	w := newWorkspace(t)
-	objects := w.compile("gcc -O2 -fdebug-types-section", likeFiles[0].sources)
-	res := w.roads(w.link("linked", objects...), objects...)
-	if got := w.variables(res); len(got) != 0 {
+	objects := w.Compile("gcc -O2 -fdebug-types-section", likeFiles[0].sources)
+	res := w.Roads(w.Link("linked", objects...), objects...)
+	if got := w.Variables(res.Blob); len(got) != 0 {
 		t.Errorf("variables %v", got)
 	}
 }
@@ -282,22 +283,22 @@ func TestTypesHash(t *testing.T) {
 	for _, compiler := range compilers {
 		t.Run(compiler, func(t *testing.T) {
 			w := newWorkspace(t)
-			objects := w.compile(compiler, sources)
+			objects := w.Compile(compiler, sources)
 			w.Run("objcopy", "--prefix-symbols=__pi_", objects[2], "renamed.o")
 			w.Run("objcopy", "--redefine-sym", "__pi_g=g", "renamed.o")
 			objects[2] = "renamed.o"
 			var want []types.Hash
 			for _, name := range objects {
-				o := w.convert(name)
+				o := w.Convert(name)
 				want = append(want, o.Units[0].TypesHash(o.Graph))
 			}
-			w.link("linked", objects...)
+			w.Link("linked", objects...)
 			w.Run("ld", append([]string{"-T", "link.lds", "--gc-sections", "-e", "entry",
 				"-u", "g", "-u", "__pi_k", "-o",
 				"dropped"}, objects...)...)
 			w.Run("ld", append([]string{"-r", "-o", "module"}, objects...)...)
 			for _, name := range []string{"linked", "dropped", "module"} {
-				o := w.convert(name)
+				o := w.Convert(name)
 				for i := range o.Units {
 					if got := o.Units[i].TypesHash(o.Graph); got != want[i] {
 						t.Errorf("%s, %s: %x, want %x", name, objects[i], got, want[i])

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,16 @@ func Need(t testing.TB, programs ...string) {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", name)
 		}
+	}
+}
+
+// NeedGCC16 skips the test if there is no gcc 16 or later, whose BTF can be read.
+func NeedGCC16(t testing.TB) {
+	t.Helper()
+	out, err := exec.Command("gcc", "-dumpversion").Output()
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
+	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
+		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
 	}
 }
 

@@ -1,26 +1,94 @@
-package main
+package random
 
-// roadsHeader precedes each source.
-const roadsHeader = `#ifndef __ASSEMBLER__
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// macros precedes each C source of linkedPrograms.
+const macros = `
 #define noinline __attribute__((noinline))
 #define weak __attribute__((weak))
 #define alias(f) __attribute__((alias(#f)))
 #define hidden __attribute__((visibility("hidden")))
 extern volatile int sink;
-#endif
-#line 1
 `
 
-// roadsPrograms are programs in which several functions or variables have the same name, or a
+// TestKnownLinked compares the ways of making BTF from linkedPrograms. It builds each program with
+// gcc and with clang, for other flags, linkers and features than the programs beside it.
+func TestKnownLinked(t *testing.T) {
+	tools := toolsUnderTest(t, "gcc", "clang", "ld", "ld.lld", "ar")
+	compilers := [][]string{
+		{"gcc -O2 -gdwarf-5", "gcc -O2 -gdwarf-4", "gcc -O2 -gbtf", "gcc -O0 -gdwarf-5"},
+		{"clang -O2 -gdwarf-5", "clang -O0 -gdwarf-5", "clang -O2 -gdwarf-4"},
+	}
+	linkers := []string{"ld", "ld --gc-sections", "ld --gc-sections -Ttext=0",
+		"ld.lld --gc-sections", "mold --gc-sections"}
+	features := []string{"default,-consistent_func", "default,-optimized_func",
+		"default,-consistent_func,-optimized_func", "default,true_signature",
+		"default,true_signature,-optimized_func", "default,global_var", "none"}
+	cache := t.TempDir()
+	for n, program := range linkedPrograms {
+		for k, flags := range compilers {
+			compiler := strings.Fields(flags[n%len(flags)])
+			if compiler[2] == "-gbtf" && (program.dwarf || gccVersion() < 16) {
+				compiler[2] = "-gdwarf-5"
+			}
+			linker := strings.Fields(linkers[(n+2*k)%len(linkers)])
+			if program.linkers != nil {
+				linker = strings.Fields(program.linkers[k])
+			}
+			if linker[0] == "mold" && (program.variables || !harness.Has("mold")) {
+				linker = strings.Fields(linkers[1]) // mold makes globals local
+			}
+			o := Options{Compilers: compiler[:1], Opt: compiler[1], DWARF: compiler[2:],
+				Sections: true, Linker: linker[0], LinkFlags: linker[1:],
+				Features: features[(n+3*k)%len(features)]}
+			t.Run(fmt.Sprint(program.name, ": ", o), func(t *testing.T) {
+				t.Parallel()
+				p := programOf(program.sources)
+				for _, u := range p.Units {
+					if strings.HasSuffix(u.Path, ".c") {
+						u.root.text = macros + u.root.text
+					}
+				}
+				p.Archive, p.Exact = strings.Fields(program.archive), true
+				b, err := NewBuild(p, o, 0, t.TempDir(), cache, tools)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checks := []func(*Build) error{checkFeatures, checkFunctions, checkDefinitions}
+				if program.variables {
+					checks[0] = checkGlobals
+				} else if len(o.LinkFlags) == 0 {
+					checks[0] = checkGraph
+				}
+				if o.has("-gbtf") {
+					checks = checks[:1]
+				}
+				for _, check := range checks {
+					if err := (Check{run: check}).Run(b); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// linkedPrograms are programs in which several functions or variables have the same name, or a
 // function has several symbols. The entry point is the function start. --gc-sections drops what
 // start doesn't reach.
-var roadsPrograms = []struct {
+var linkedPrograms = []struct {
 	name      string
 	sources   map[string]string
 	variables bool     // not functions
 	dwarf     bool     // the BTF that compilers write doesn't distinguish its functions
-	linkers   []string // besides roadsLinkers
-	archive   string   // the sources, separated by blanks, whose objects are in an archive
+	linkers   []string // instead of the usual ones
+	archive   string   // the objects, separated by blanks, that are in an archive
 }{
 	{name: "dropped static with a global alias, linked weak", sources: map[string]string{
 		"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);`,
@@ -91,7 +159,7 @@ var roadsPrograms = []struct {
 		"a.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
 			static noinline int f1(int a) { return sink = a; } extern int g1(int) alias(f1);
 			void used(void) { sink = 1; }`,
-		"b.S": `.section .text.f0,"ax",@progbits; .globl f0, f1; .type f0, @function; f0: ret
+		"b.s": `.section .text.f0,"ax",@progbits; .globl f0, f1; .type f0, @function; f0: ret
 			.type f1, @function; f1: ret`,
 		"m.c": `volatile int sink; int f0(int); int f1(int); void used(void);
 			void start(void) { used(); f0(sink); f1(sink); }`,
@@ -222,7 +290,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; extern int v0, v1; int f1(int *); void start(void)
 			{ sink = v0 + v1 + f1(&v1); }`,
 	}},
-	{name: "members of an archive", archive: "no.c d1/core.c d2/core.c data.c dup.c",
+	{name: "members of an archive", archive: "no.o d1/core.o d2/core.o data.o dup.o",
 		sources: map[string]string{
 			"no.c":      `struct no { int a; }; int f0(struct no *a) { return sink = a->a; }`,
 			"d1/core.c": `struct one { int a; }; int f1(struct one *a) { return sink = a->a; }`,
@@ -252,7 +320,7 @@ var roadsPrograms = []struct {
 		sources: map[string]string{
 			"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);
 				void used(void) { sink = 1; }`,
-			"b.S": `.section .text.f0,"ax",@progbits; .globl f0; .type f0, @function; f0: ret`,
+			"b.s": `.section .text.f0,"ax",@progbits; .globl f0; .type f0, @function; f0: ret`,
 			"m.c": `volatile int sink; int f0(int); void used(void);
 				void start(void) { used(); f0(sink); }`,
 		}},
@@ -260,7 +328,7 @@ var roadsPrograms = []struct {
 		sources: map[string]string{
 			"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);
 				void used(void) { sink = 1; }`,
-			"b.S": `.section .text.own,"ax",@progbits; .globl own; .type own, @function;
+			"b.s": `.section .text.own,"ax",@progbits; .globl own; .type own, @function;
 				.type f0, @function; own: f0: ret`,
 			"m.c": `volatile int sink; int own(int); void used(void);
 				void start(void) { used(); own(sink); }`,
@@ -272,17 +340,17 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
 			void start(void) { used(); used2(); f0(sink); }`,
 	}},
-	{name: "identical functions", linkers: []string{"ld.lld -e start --icf=all",
-		"mold -e start --icf=all"}, sources: map[string]string{
-		"a.c": `int f0(int a) { return sink = a; } int f1(int a) { return sink = a; }
-			static noinline int f2(int a) { return sink = a; } int g2(int a) { return f2(a) + 1; }
-			struct one { int a; }; int f4(struct one *a) { return sink = a->a; }`,
-		"b.c": `int f3(int b) { return sink = b; } static noinline int f2(int a) { return sink = a; }
-			int h2(int a) { return f2(a) + 1; } struct two { int a; };
-			int f5(struct two *a) { return sink = a->a; }`,
-		"m.c": `volatile int sink; int f0(int); int f1(int); int f3(int); int g2(int); int h2(int);
-			int f4(void *); int f5(void *);
-			void start(void) { f0(sink); f1(sink); f3(sink); g2(sink); h2(sink); f4((void *)&sink);
-				f5((void *)&sink); }`,
-	}},
+	{name: "identical functions", linkers: []string{"ld.lld --icf=all", "mold --icf=all"},
+		sources: map[string]string{
+			"a.c": `int f0(int a) { return sink = a; } int f1(int a) { return sink = a; }
+				static noinline int f2(int a) { return sink = a; } int g2(int a) { return f2(a) + 1; }
+				struct one { int a; }; int f4(struct one *a) { return sink = a->a; }`,
+			"b.c": `int f3(int b) { return sink = b; } static noinline int f2(int a) { return sink = a; }
+				int h2(int a) { return f2(a) + 1; } struct two { int a; };
+				int f5(struct two *a) { return sink = a->a; }`,
+			"m.c": `volatile int sink; int f0(int); int f1(int); int f3(int); int g2(int); int h2(int);
+				int f4(void *); int f5(void *);
+				void start(void) { f0(sink); f1(sink); f3(sink); g2(sink); h2(sink); f4((void *)&sink);
+					f5((void *)&sink); }`,
+		}},
 }
