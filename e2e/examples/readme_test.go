@@ -115,7 +115,7 @@ func TestReadmeTools(t *testing.T) {
 		"export GOMODCACHE=$(go env GOMODCACHE) GOPATH=$PWD/gopath", lines[0],
 		indented(section(t, "The tools alone")),
 		"cmp xfs.btf btf/xfs.btf",
-		pahole+" -J xfs.ko --btf_base vmlinux.btf",
+		pahole + " -J xfs.ko --btf_base vmlinux.btf",
 	}, "\n")
 	harness.Command{Argv: []string{"bash", "-c", script}, Dir: dir}.Must(t)
 }
