@@ -134,9 +134,9 @@ func (r *checkRun) rows(file kernelFile, list []*needs.Needs) ([]check.Row, erro
 		if err := k.addModules(r.modules, r.maxDecompressed); err != nil {
 			return nil, err
 		}
-		k.Index(needs.Names(list...))
+		indexed := k.Index(needs.Names(list...))
 		for _, n := range list {
-			results, err := check.Kernel(k.Kernel, n)
+			results, err := check.Kernel(indexed, n)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", file.path, err)
 			}

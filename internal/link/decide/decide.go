@@ -29,9 +29,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Type and Holder come from package resolve.
+// These come from package resolve.
 type (
 	Type   = resolve.Type
+	Node   = resolve.Node
+	Elem   = resolve.Elem
 	Holder = resolve.Holder
 )
 

@@ -57,19 +57,15 @@ func (d *decision) spell(k decide.Type) string {
 	if k == 0 {
 		return "void"
 	}
-	var n types.Node
-	var elems []types.Elem
-	next := func(id types.ID) string { return d.spell(decide.Type(id)) }
+	var n decide.Node
+	var elems []decide.Elem
 	if d.IsMade(k) {
 		n = d.At(k)
 		elems = d.Elems(&n)
 	} else {
-		n = *d.Node(k)
-		elems = d.Graph.ElemsOf(&n)
-		refs := d.Refs(k)
-		next = func(id types.ID) string { return d.spell(refs.Next(id)) }
+		n, elems = d.Resolved(k)
 	}
-	name := d.Graph.Name(&n)
+	name := d.Graph.Strs.String(n.Name)
 	switch n.Kind {
 	case types.KindStub:
 		return "declared " + name
@@ -78,27 +74,27 @@ func (d *decision) spell(k decide.Type) string {
 	case types.KindDatasec:
 		line := fmt.Sprintf("section %s of %d:", name, n.Size)
 		for _, e := range elems {
-			line += fmt.Sprintf(" (%s)@%d+%d", next(e.Ref), uint32(e.Val), e.Val>>32)
+			line += fmt.Sprintf(" (%s)@%d+%d", d.spell(e.Ref), uint32(e.Val), e.Val>>32)
 		}
 		return line
 	case types.KindDeclTag:
-		return fmt.Sprintf("tag %s, component %d, on %s", name, n.Aux, next(n.Ref))
+		return fmt.Sprintf("tag %s, component %d, on %s", name, n.Aux, d.spell(n.Ref))
 	case types.KindFunc, types.KindVar:
 		linkage := []string{"static ", "global ", "extern "}[n.Aux]
-		return linkage + name + ": " + next(n.Ref)
+		return linkage + name + ": " + d.spell(n.Ref)
 	case types.KindFuncProto:
-		line := next(n.Ref)
+		line := d.spell(n.Ref)
 		var params []string
 		for _, e := range elems {
-			params = append(params, next(e.Ref))
+			params = append(params, d.spell(e.Ref))
 		}
 		return line + "(" + strings.Join(params, ", ") + ")"
 	case types.KindPtr:
-		return "*" + next(n.Ref)
+		return "*" + d.spell(n.Ref)
 	case types.KindConst:
-		return "const " + next(n.Ref)
+		return "const " + d.spell(n.Ref)
 	case types.KindTypeTag:
-		return name + " " + next(n.Ref)
+		return name + " " + d.spell(n.Ref)
 	}
 	return name
 }

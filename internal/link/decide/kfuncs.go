@@ -2,7 +2,6 @@ package decide
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -33,49 +32,47 @@ func (d *decider) tagKfuncs() {
 			}
 		}
 		proto := &d.functions[fn-d.first].proto
-		if d.features.Has(features.Attributes) && (k.Flags&(facts.ArenaRet|facts.ArenaArg1|facts.ArenaArg2) != 0 ||
-			slices.ContainsFunc(d.Graph.ElemsOf(d.Node(*proto)), d.isArena)) {
+		if d.features.Has(features.Attributes) {
 			*proto = d.arenaPrototype(*proto, k.Flags)
 		}
 	}
 }
 
 func (d *decider) tagFunction(fn Type, value string) {
-	d.make(types.Node{Kind: types.KindDeclTag, Name: d.Graph.Strs.Intern([]byte(value)),
-		Ref: types.ID(fn)})
+	d.make(Node{Kind: types.KindDeclTag, Name: d.Graph.Strs.Intern([]byte(value)), Ref: fn})
 }
 
 // isArena reports whether a kfunc's parameter has the name of an arena pointer (is_arena_param in
 // resolve_btfids, since Linux 7.3).
-func (d *decider) isArena(parameter types.Elem) bool {
+func (d *decider) isArena(parameter Elem) bool {
 	name := d.Graph.Strs.Bytes(parameter.Name)
 	return bytes.HasSuffix(name, []byte("__arena")) ||
 		bytes.HasSuffix(name, []byte("__arena__nullable"))
 }
 
 // arenaPrototype returns a copy of a prototype in which the pointers selected by the flags, and by
-// the parameters' names, point to the arena's address space.
+// the parameters' names, point to the arena's address space. It returns proto if there are none.
 // Rule: kfuncs: arena attributes. Source: pahole btf__add_bpf_arena_type_tags,
 // btf__tag_bpf_arena_ptr.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
-	n := d.Node(proto)
-	refs := d.Refs(proto)
-	arena := func(id types.ID, is bool) types.ID {
-		k := refs.Next(id)
+	made, elems := d.Resolved(proto)
+	any := false
+	arena := func(ref *Type, is bool) {
 		if is {
-			k = d.arenaPointer(k)
+			*ref, any = d.arenaPointer(*ref), true
 		}
-		return types.ID(k)
 	}
-	made := types.Node{Kind: types.KindFuncProto, Ref: arena(n.Ref, flags&facts.ArenaRet != 0)}
-	elems := slices.Clone(d.Graph.ElemsOf(n))
+	arena(&made.Ref, flags&facts.ArenaRet != 0)
 	bits := [...]uint32{facts.ArenaArg1, facts.ArenaArg2}
 	for i := range elems {
 		bit := uint32(0)
 		if i < len(bits) {
 			bit = bits[i]
 		}
-		elems[i].Ref = arena(elems[i].Ref, flags&bit != 0 || d.isArena(elems[i]))
+		arena(&elems[i].Ref, flags&bit != 0 || d.isArena(elems[i]))
+	}
+	if !any {
+		return proto
 	}
 	return d.makeOnce(made, elems...)
 }
@@ -86,19 +83,21 @@ func (d *decider) arenaPointer(k Type) Type {
 	if k == 0 || d.Node(k).Kind != types.KindPtr {
 		return k
 	}
-	tag := d.makeOnce(types.Node{Kind: types.KindTypeTag, Flag: true,
-		Name: d.Graph.Strs.Intern([]byte("address_space(1)")), Ref: types.ID(d.RefOf(k))})
-	return d.makeOnce(types.Node{Kind: types.KindPtr, Ref: types.ID(tag)})
+	tag := d.makeOnce(Node{Kind: types.KindTypeTag, Flag: true,
+		Name: d.Graph.Strs.Intern([]byte("address_space(1)")), Ref: d.RefOf(k)})
+	return d.makeOnce(Node{Kind: types.KindPtr, Ref: tag})
 }
 
 // makeOnce returns a type that equals the given one. If there is none yet, it makes the type.
-func (d *decider) makeOnce(n types.Node, elems ...types.Elem) Type {
-	key := d.Graph.HashWith(&n, elems, d.keyOf)
+func (d *decider) makeOnce(n Node, elems ...Elem) Type {
+	key := n.HashWith(&d.Graph.Strs, elems, d.keyOf)
 	if k, ok := d.arena[key]; ok {
 		return k
 	}
-	k := Type(d.Graph.Find(key))
-	if k == 0 || !d.Fixed(types.ID(k)) {
+	var k Type
+	if id := d.Graph.Find(key); id != 0 && d.Fixed(id) {
+		k = d.Of(id)
+	} else {
 		k = d.make(n, elems...)
 		d.keys[k] = key
 	}
@@ -107,13 +106,12 @@ func (d *decider) makeOnce(n types.Node, elems ...types.Elem) Type {
 }
 
 // keyOf returns a hash of the content by which makeOnce compares types.
-func (d *decider) keyOf(id types.ID) types.Hash {
-	k := Type(id)
+func (d *decider) keyOf(k Type) types.Hash {
 	if key, ok := d.keys[k]; ok {
 		return key
 	}
-	if !d.IsVariant(k) && d.Nodes[k].IsDefinition() {
-		return d.TagHash(d.Tags.Of(id))
+	if d.IsFixed(k) && d.Node(k).IsDefinition() {
+		return d.TagHash(d.Tags.Of(d.Shape(k)))
 	}
 	return d.Content(k)
 }

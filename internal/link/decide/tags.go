@@ -6,10 +6,10 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // Rule: declaration tags: which are written. Source: libbpf btf_hash_int_decl_tag,
 // btf_equal_int_tag.
 func (d *decider) attachTags() {
-	seen := map[types.Node]bool{}
+	seen := map[Node]bool{}
 	for i := range d.nodes {
 		if m := &d.nodes[i]; m.Kind == types.KindDeclTag {
-			seen[declTag(m, Type(m.Ref))] = true
+			seen[declTag(m, m.Ref)] = true
 		}
 	}
 	for id, refs := range d.Attached(types.KindDeclTag) {
@@ -36,7 +36,6 @@ func (d *decider) attachTags() {
 	}
 }
 
-func declTag(n *types.Node, target Type) types.Node {
-	return types.Node{Kind: types.KindDeclTag, Name: n.Name, Aux: n.Aux, Flag: n.Flag,
-		Ref: types.ID(target)}
+func declTag[R ~uint32](n *types.NodeOf[R], target Type) Node {
+	return Node{Kind: types.KindDeclTag, Name: n.Name, Aux: n.Aux, Flag: n.Flag, Ref: target}
 }

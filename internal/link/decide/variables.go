@@ -74,7 +74,7 @@ type variable struct {
 // Rule: DATASEC: order, overlaps, size. Source: pahole btf_encoder__add_datasec.
 func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) error {
 	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
-	var elems []types.Elem
+	var elems []Elem
 	end := uint64(0) // of the last encoded object
 	for _, o := range inOrder(objects) {
 		if facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
@@ -115,17 +115,17 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 		key := variable{n.Name, n.Aux, d.RefOf(v)}
 		m, ok := vars[key]
 		if !ok {
-			m = d.make(types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: types.ID(key.ref)})
+			m = d.make(Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: key.ref})
 			vars[key] = m
 		}
 		d.encodedAs(v, m)
-		elems = append(elems, types.Elem{Ref: types.ID(m), Val: o.Offset | size<<32})
+		elems = append(elems, Elem{Ref: m, Val: o.Offset | size<<32})
 	}
 	switch {
 	case len(elems) > btf.MaxVlen:
 		return d.tooManyVariables(name, len(elems))
 	case len(elems) > 0:
-		d.make(types.Node{Kind: types.KindDatasec, Name: name, Size: uint32(end)}, elems...)
+		d.make(Node{Kind: types.KindDatasec, Name: name, Size: uint32(end)}, elems...)
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func (d *decider) keepVariables() error {
 		for _, h := range d.holders(types.KindVar, name) {
 			if h.FromBTF {
 				n := d.Node(h.Type)
-				v := types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: types.ID(h.Ref)}
+				v := Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: h.Ref}
 				d.encodedAs(h.Type, d.make(v))
 			}
 		}
@@ -283,13 +283,13 @@ func (d *decider) keepVariables() error {
 	seen := map[types.Hash]bool{}
 	for id, refs := range d.Attached(types.KindDatasec) {
 		n := &d.Nodes[id]
-		var elems []types.Elem
+		var elems []Elem
 		content := types.Start(types.KindDatasec, 0, 0, n.Hash, types.Hash{})
 		for _, e := range d.Graph.ElemsOf(n) {
 			v := refs.Next(e.Ref)
 			content.Elem(types.Hash{}, d.Content(v), e.Val)
 			if made := d.encoded[v]; made != 0 {
-				elems = append(elems, types.Elem{Ref: types.ID(made), Val: e.Val})
+				elems = append(elems, Elem{Ref: made, Val: e.Val})
 			}
 		}
 		sum := content.Sum(false)
@@ -300,7 +300,7 @@ func (d *decider) keepVariables() error {
 		if len(elems) > btf.MaxVlen {
 			return d.tooManyVariables(n.Name, len(elems))
 		}
-		d.make(types.Node{Kind: types.KindDatasec, Name: n.Name, Size: n.Size}, elems...)
+		d.make(Node{Kind: types.KindDatasec, Name: n.Name, Size: n.Size}, elems...)
 	}
 	return nil
 }

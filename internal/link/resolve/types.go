@@ -8,9 +8,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Type is the number of a type of the result. 0 is void; numbers below the number of nodes are the
-// types of fixed shapes; then come the variants of varying shapes, up to Types.Len.
+// Type is the number of a type of the result. 0 is void; the type of a fixed shape has the shape's
+// number; then come the variants of varying shapes, up to Types.Len.
 type Type uint32
+
+// typeOf returns the type of a fixed shape that isn't a stub; see Types.Of.
+func typeOf(shape types.ID) Type { return Type(shape) }
+
+// Node and Elem are like those of a graph, but refer to types of the result.
+type (
+	Node = types.NodeOf[Type]
+	Elem = types.ElemOf[Type]
+)
 
 // Types has the types that the shapes become. Nothing changes it after Resolve.
 type Types struct {
@@ -91,14 +100,14 @@ func (t *Types) Fixed(id types.ID) bool { return t.roles[id] == fixed }
 func (t *Types) Of(id types.ID) Type {
 	if t.Kinds[id] == types.KindStub {
 		if def := t.tags[t.Tags.Of(id)].def; def != 0 {
-			return Type(def)
+			return typeOf(def)
 		}
 	}
-	return Type(id)
+	return typeOf(id)
 }
 
-// IsVariant reports whether a type is a variant of a varying shape.
-func (t *Types) IsVariant(k Type) bool { return int(k) >= len(t.Nodes) }
+// IsFixed reports whether a type is that of a fixed shape.
+func (t *Types) IsFixed(k Type) bool { return int(k) < len(t.Nodes) }
 
 // Shape returns the shape of a type.
 func (t *Types) Shape(k Type) types.ID {
@@ -116,7 +125,7 @@ func (t *Types) Content(k Type) types.Hash {
 	if v := t.variants.at(k); v != nil {
 		return v.colour
 	}
-	return t.Nodes[k].Hash
+	return t.Node(k).Hash
 }
 
 // PlainShape returns the content hash that a node would have if every pinned stub in it were
@@ -136,7 +145,7 @@ func (t *Types) BaseID(k Type) uint32 {
 	case v != nil:
 		return v.based
 	}
-	return t.fixedBaseID(types.ID(k))
+	return t.fixedBaseID(t.Shape(k))
 }
 
 // Variants calls yield with each variant, and with whether a unit holds it directly (root).
@@ -168,6 +177,19 @@ func (w *Refs) Next(id types.ID) Type {
 	return k
 }
 
+// Resolved returns a type's node and its elements, with the types that the references mean. The node
+// has no hash.
+func (t *Types) Resolved(k Type) (Node, []Elem) {
+	n, refs := t.Node(k), t.Refs(k)
+	made := Node{Kind: n.Kind, Flag: n.Flag, Name: n.Name, Size: n.Size, Aux: n.Aux,
+		Ref: refs.Next(n.Ref)}
+	elems := make([]Elem, 0, n.Count)
+	for _, e := range t.Graph.ElemsOf(n) {
+		elems = append(elems, Elem{Name: e.Name, Ref: refs.Next(e.Ref), Val: e.Val})
+	}
+	return made, elems
+}
+
 // RefOf returns the type to which a type refers through Node.Ref.
 func (t *Types) RefOf(k Type) Type {
 	w := t.Refs(k)
@@ -185,7 +207,7 @@ func (t *Types) VaryingRefs(k Type) []Type {
 // In returns the type that a shape resolves to in a unit that holds the shape.
 func (u *Units) In(unit int, id types.ID) Type {
 	if u.r.Fixed(id) {
-		return Type(id)
+		return typeOf(id)
 	}
 	return u.made.in(u.made.g.enter(u.r.of[unit]), id)
 }
@@ -195,7 +217,7 @@ func (t *Candidates) In(unit int) iter.Seq2[types.ID, Type] {
 	return func(yield func(types.ID, Type) bool) {
 		varying := 0
 		for _, id := range t.CandidatesOf(unit) {
-			k := Type(id)
+			k := typeOf(id)
 			if !t.Fixed(id) {
 				k = t.candidates[unit][varying]
 				varying++
@@ -250,7 +272,7 @@ func (t *Candidates) Holders(kind types.Kind, name types.Str, into []Holder) []H
 			varies = true
 		case weight != 0:
 			linked := t.LinkedWeight != nil && t.LinkedWeight[c.Node] != 0
-			into = append(into, Holder{Type(c.Node), t.Of(c.Ref), weight, c.Size, linked})
+			into = append(into, Holder{typeOf(c.Node), t.Of(c.Ref), weight, c.Size, linked})
 		}
 	}
 	if varies {

@@ -103,7 +103,7 @@ var placeholder = types.Hash{A: 1, B: 1}
 func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 	refs := w.VaryingRefs(k)
 	n := w.Node(k)
-	return w.Graph.HashWith(n, w.Graph.ElemsOf(n), func(id types.ID) types.Hash {
+	return n.HashWith(&w.Graph.Strs, w.Graph.ElemsOf(n), func(id types.ID) types.Hash {
 		if w.Fixed(id) {
 			return w.Nodes[id].Hash
 		}
@@ -121,15 +121,13 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 func (w *writer) content(k Type) types.Hash {
 	if w.made.IsMade(k) {
 		m := w.made.At(k)
-		return w.Graph.HashWith(&m, w.made.Elems(&m), func(id types.ID) types.Hash {
-			return w.content(Type(id))
-		})
+		return m.HashWith(&w.Graph.Strs, w.made.Elems(&m), w.content)
 	}
 	switch id := w.BaseID(k); {
 	case id != 0:
 		return base.IDHash(id)
-	case w.IsVariant(k):
-		return w.contents[k]
+	case w.IsFixed(k):
+		return w.Node(k).Hash
 	}
-	return w.Nodes[k].Hash
+	return w.contents[k]
 }

@@ -30,14 +30,14 @@ func (w *writer) emit() ([]byte, error) {
 		}
 	})
 	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
-		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
+		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) {
 			w.ids[s] = w.ids[w.Of(s)]
 		}
 	}
 	if len(p.tooLong) > 0 {
 		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
 		n, elems := w.node(k)
-		return nil, btf.VlenError(w.ids[k], object.RecordKind(&n), w.Graph.Name(&n),
+		return nil, btf.VlenError(w.ids[k], object.RecordKind(&n), w.Graph.Strs.String(n.Name),
 			uint32(len(elems)))
 	}
 	if w.opt.CheckNames && refused.Load() {
@@ -52,39 +52,24 @@ func (w *writer) emit() ([]byte, error) {
 	return image.Finish(), nil
 }
 
+// putAll writes the records of types. References to fixed shapes have the numbers of their types.
+// Rule: records of the BTF. Source: libbpf btf_commit_type.
 func (w *writer) putAll(r *btf.Records, list []Type) {
 	var nodes [64]types.Node
 	for some := range slices.Chunk(list, len(nodes)) {
 		// The nodes are scattered in memory. Copying many in one loop lets the loads overlap.
 		for i, k := range some {
-			if w.made.IsMade(k) {
-				nodes[i] = w.made.At(k)
-			} else {
+			if w.IsFixed(k) {
 				nodes[i] = *w.Node(k)
 			}
 		}
 		for i, k := range some {
-			w.put(r, k, &nodes[i])
+			if n := &nodes[i]; w.IsFixed(k) {
+				object.PutRecord(r, n, w.Graph.ElemsOf(n), w.strings.offset, w.ids)
+			} else {
+				n, elems := w.node(k)
+				object.PutRecord(r, &n, elems, w.strings.offset, w.ids)
+			}
 		}
 	}
-}
-
-// put writes the record of a type. It may change n, which is a copy of the type's node.
-// Rule: records of the BTF. Source: libbpf btf_commit_type.
-func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
-	var elems []types.Elem
-	switch {
-	case w.made.IsMade(k):
-		elems = w.made.Elems(n)
-	case w.IsVariant(k):
-		elems = slices.Clone(w.Graph.ElemsOf(n))
-		refs := w.Refs(k)
-		n.Ref = types.ID(refs.Next(n.Ref))
-		for i := range elems {
-			elems[i].Ref = types.ID(refs.Next(elems[i].Ref))
-		}
-	default:
-		elems = w.Graph.ElemsOf(n)
-	}
-	object.PutRecord(r, n, elems, w.strings.offset, w.ids)
 }

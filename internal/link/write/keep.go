@@ -1,6 +1,9 @@
 package write
 
-import "github.com/rules-btf/rules_btf/internal/model/types"
+import (
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
 
 // keepAll finds the types of the result: the types that units hold by name (unless OnlyMade is
 // set), the made types, and all types to which these lead. Each gets a place.
@@ -15,11 +18,11 @@ func (w *writer) keepAll() {
 	w.ids = make([]uint32, len(w.keep))
 	w.places = newPlaces(len(w.keep), w.Graph.Strs.Len(), &w.Anonymous)
 	var later []Type // variants, and then shapes that the walk has passed
-	at := types.ID(len(w.Nodes))
+	at := Type(len(w.Nodes))
 	add := func(k Type) {
 		if !w.keep[k] {
 			w.keep[k] = true
-			if int(k) >= int(at) {
+			if k >= at {
 				later = append(later, k)
 			}
 		}
@@ -31,8 +34,8 @@ func (w *writer) keepAll() {
 			w.keepType(k, add)
 		}
 	}
-	waits := func(m *types.Node) bool { // until it is known which targets are kept
-		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && !w.made.IsMade(Type(m.Ref))
+	waits := func(m *resolve.Node) bool { // until it is known which targets are kept
+		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && !w.made.IsMade(m.Ref)
 	}
 	for k := w.Len(); k < len(w.keep); k++ {
 		w.keep[k] = true
@@ -43,10 +46,10 @@ func (w *writer) keepAll() {
 			continue
 		}
 		elems := w.made.Elems(&m)
-		w.places.add(k, &m, elems)
-		add(Type(m.Ref))
+		addPlace(&w.places, k, &m, elems)
+		add(m.Ref)
 		for _, e := range elems {
-			add(Type(e.Ref))
+			add(e.Ref)
 		}
 	}
 	for k, root := range w.Variants {
@@ -57,22 +60,23 @@ func (w *writer) keepAll() {
 	rest()
 	for at--; at > 0; at-- {
 		if !w.keep[at] {
-			if w.opt.OnlyMade || w.Weight[at] == 0 || !w.Fixed(at) || !isType(w.Kinds[at]) {
+			id := w.Shape(at)
+			if w.opt.OnlyMade || w.Weight[id] == 0 || !w.Fixed(id) || !isType(w.Kinds[id]) {
 				continue
 			}
-			if k := w.Of(at); k != Type(at) {
+			if k := w.Of(id); k != at {
 				add(k)
 				continue
 			}
 			w.keep[at] = true
 		}
-		w.keepType(Type(at), add)
+		w.keepType(at, add)
 	}
 	rest()
 	for k, m := range w.made.Made {
 		if waits(&m) && w.keep[m.Ref] {
 			w.keep[k] = true
-			w.places.add(k, &m, nil)
+			addPlace(&w.places, k, &m, nil)
 		}
 	}
 }
@@ -95,7 +99,7 @@ func (w *writer) keepType(k Type, add func(Type)) {
 	}
 	n := w.Node(k)
 	elems := w.Graph.ElemsOf(n)
-	w.places.add(k, n, elems)
+	addPlace(&w.places, k, n, elems)
 	switch n.Kind {
 	case types.KindStub:
 		return
@@ -111,12 +115,11 @@ func (w *writer) keepType(k Type, add func(Type)) {
 	}
 }
 
-// node returns the shape of a type, or a made type, and its elements.
-func (w *writer) node(k Type) (types.Node, []types.Elem) {
+// node returns the node of a type and its elements.
+func (w *writer) node(k Type) (resolve.Node, []resolve.Elem) {
 	if w.made.IsMade(k) {
 		m := w.made.At(k)
 		return m, w.made.Elems(&m)
 	}
-	n := w.Node(k)
-	return *n, w.Graph.ElemsOf(n)
+	return w.Resolved(k)
 }

@@ -129,7 +129,7 @@ func (w *writer) orderNamed(r *run) {
 // sortAnonymous sorts by content. The first bits of a content hash say roughly where it belongs.
 func (w *writer) sortAnonymous(list []ranked) []ranked {
 	for i := range list {
-		if t := &list[i]; int(t.typ) >= len(w.Nodes) {
+		if t := &list[i]; !w.IsFixed(t.typ) {
 			t.content = w.content(t.typ).A
 		}
 	}

@@ -47,7 +47,7 @@ func newPlaces(all, strs int, anonymous *[btf.NumKinds]int) places {
 	return p
 }
 
-func (p *places) add(k Type, n *types.Node, elems []types.Elem) {
+func addPlace[R ~uint32](p *places, k Type, n *types.NodeOf[R], elems []types.ElemOf[R]) {
 	kind, use := object.RecordKind(n), usedAsText
 	switch kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFuncProto,

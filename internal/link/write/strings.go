@@ -71,7 +71,7 @@ func (w *writer) checkNames() error {
 			for _, e := range elems {
 				if !ok(e.Name) {
 					return w.nameError(fmt.Sprintf("a member, enumerator or parameter of %q",
-						w.Graph.Name(&n)), e.Name)
+						w.Graph.Strs.String(n.Name)), e.Name)
 				}
 			}
 		case types.KindTypedef, types.KindStub:
@@ -81,7 +81,7 @@ func (w *writer) checkNames() error {
 			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
 				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
 					"name is longer than %d bytes or contains control characters; leave out the feature "+
-					"global_var", w.Graph.Name(&n), btf.MaxNameLen)
+					"global_var", w.Graph.Strs.String(n.Name), btf.MaxNameLen)
 			}
 			continue
 		default:

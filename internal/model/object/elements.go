@@ -73,7 +73,7 @@ func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint6
 }
 
 // RecordKind returns the kind of the record for a node.
-func RecordKind(n *types.Node) btf.Kind {
+func RecordKind[R ~uint32](n *types.NodeOf[R]) btf.Kind {
 	switch {
 	case n.Kind != types.KindStub:
 		return btf.Kind(n.Kind)
@@ -84,10 +84,11 @@ func RecordKind(n *types.Node) btf.Kind {
 }
 
 // PutRecord writes the record for a node with these elements. names has the string offset of each
-// name, by types.Str, and ids the type id of each node.
+// name, by types.Str, and ids the type id of each type, by its number as a reference.
 // Rule: enums that are only declared. They are written as an ENUM of 4 bytes. Source: kernel
 // btf_enum_check_meta, btf_enum64_check_meta.
-func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, names, ids []uint32) {
+func PutRecord[R ~uint32](r *btf.Records, n *types.NodeOf[R], elems []types.ElemOf[R], names,
+	ids []uint32) {
 	t := btf.Type{Kind: RecordKind(n), NameOff: names[n.Name]}
 	if n.Kind == types.KindStub {
 		t.KFlag = n.Tag() == types.TagUnion

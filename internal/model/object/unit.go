@@ -39,7 +39,7 @@ func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) types.Hash {
 	if variable.Flag {
 		variable.Flag = false
-		variable.Hash = g.HashWith(&variable, nil, func(id types.ID) types.Hash {
+		variable.Hash = variable.HashWith(&g.Strs, nil, func(id types.ID) types.Hash {
 			return g.Nodes[id].Hash
 		})
 	}

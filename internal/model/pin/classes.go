@@ -69,7 +69,7 @@ func (m *Importer) contents(nodes []types.ID) refine.Graph {
 			continue
 		}
 		g.First = append(g.First, uint32(len(g.Refs)))
-		g.Labels = append(g.Labels, m.from.HashWith(n, m.from.ElemsOf(n), of))
+		g.Labels = append(g.Labels, n.HashWith(&m.from.Strs, m.from.ElemsOf(n), of))
 	}
 	g.First = append(g.First, uint32(len(g.Refs)))
 	return g

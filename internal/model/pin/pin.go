@@ -96,7 +96,7 @@ func (m *Importer) extend() {
 		if n.Kind == types.KindStub {
 			content = types.HashStub(types.Tag(n.Aux), m.from.Strs.Hash(n.Name))
 		} else if i > 0 {
-			content = m.from.HashWith(n, m.from.ElemsOf(n), of)
+			content = n.HashWith(&m.from.Strs, m.from.ElemsOf(n), of)
 		}
 		number := int32(0)
 		if n.Kind == types.KindStub || n.IsDefinition() {

@@ -64,7 +64,7 @@ func (g *Graph) slot(h Hash) *bucket {
 // Add returns the node with n's content and these elements. If there is none yet, Add adds it, and
 // computes its Hash, First and Count. Every ID in n and elems must belong to this graph.
 func (g *Graph) Add(n Node, elems []Elem) ID {
-	n.Hash = g.HashWith(&n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
+	n.Hash = n.HashWith(&g.Strs, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 	return g.AddHashed(n, elems)
 }
 
@@ -141,14 +141,14 @@ func (g *Graph) fillIndex(n int) {
 	}
 }
 
-// HashWith returns the content hash of a shape. The function hashOf must return the hash of a node
-// to which the shape refers. HashWith is not for stubs: see HashStub.
+// HashWith returns the content hash of a node with these elements. The function hashOf must return
+// the hash of a type to which the node refers. HashWith is not for stubs: see HashStub.
 // Rule: equal shapes, even of anonymous structs. Source: libbpf btf_dedup_struct_types.
-func (g *Graph) HashWith(n *Node, elems []Elem, hashOf func(ID) Hash) Hash {
-	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), hashOf(n.Ref))
+func (n *NodeOf[R]) HashWith(strs *Strings, elems []ElemOf[R], hashOf func(R) Hash) Hash {
+	h := Start(n.Kind, n.Size, n.Aux, strs.Hash(n.Name), hashOf(n.Ref))
 	for i := range elems {
 		e := &elems[i]
-		h.Elem(g.Strs.Hash(e.Name), hashOf(e.Ref), e.Val)
+		h.Elem(strs.Hash(e.Name), hashOf(e.Ref), e.Val)
 	}
 	return h.Sum(n.Flag)
 }
@@ -263,7 +263,7 @@ func (g *Graph) Unpinned() []Hash {
 		refs = g.Refs(id, refs[:0])
 		for _, r := range refs {
 			if !same[r] {
-				same[i], shapes[i] = false, g.HashWith(n, g.ElemsOf(n), of)
+				same[i], shapes[i] = false, n.HashWith(&g.Strs, g.ElemsOf(n), of)
 				break
 			}
 		}

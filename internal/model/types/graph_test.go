@@ -185,7 +185,7 @@ func TestImportIsUnion(t *testing.T) {
 			if got.Hash != n.Hash || sum.Name(got) != g.Name(n) || got.Kind != n.Kind {
 				t.Fatalf("node %d %q became %q", id+1, g.Name(n), sum.Name(got))
 			}
-			r := sum.HashWith(got, sum.ElemsOf(got), func(id ID) Hash { return sum.Nodes[id].Hash })
+			r := got.HashWith(&sum.Strs, sum.ElemsOf(got), func(id ID) Hash { return sum.Nodes[id].Hash })
 			if got.Kind != KindStub && r != got.Hash {
 				t.Fatalf("node %q: its content hashes to %x, its hash is %x", sum.Name(got), r, got.Hash)
 			}

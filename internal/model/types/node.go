@@ -49,7 +49,10 @@ func TagOf(k Kind) Tag { return tags[k&(KindStub-1)] }
 var tags = [KindStub]Tag{KindStruct: TagStruct, KindUnion: TagUnion, KindEnum: TagEnum,
 	KindEnum64: TagEnum}
 
-// Node is one shape.
+// Node is one shape. It refers to nodes of its graph.
+type Node = NodeOf[ID]
+
+// NodeOf is a node whose references have the type R.
 //
 //	kind            Name   Size          Ref          Aux                  Elems
 //	INT             name   bytes                      BTF's encoding word
@@ -69,11 +72,11 @@ var tags = [KindStub]Tag{KindStruct: TagStruct, KindUnion: TagUnion, KindEnum: T
 //
 // Anonymous aggregates and enums have Name 0. A variadic parameter list ends with an element
 // without name and type.
-type Node struct {
+type NodeOf[R ~uint32] struct {
 	Hash  Hash
 	Name  Str
 	Size  uint32
-	Ref   ID
+	Ref   R
 	Aux   uint32
 	First uint32 // index in Graph.Elems of the first of Count elements
 	Count uint32
@@ -92,15 +95,18 @@ type Node struct {
 // Rule: nesting of types: how deep. Source: kernel MAX_RESOLVE_DEPTH.
 const MaxDepth = 1000
 
-// Elem is one of these elements of a node:
+// Elem is an element of a Node.
+type Elem = ElemOf[ID]
+
+// ElemOf is one of these elements of a node:
 //   - a member: Val is BTF's offset word (bits, and the bitfield's size in the high byte if
 //     Node.Flag is set)
 //   - an enumerator: Val is the value (for ENUM, its 32 bits, zero-extended)
 //   - a parameter: Val is 0
 //   - a variable in a DATASEC: Val is the offset, and in the upper 32 bits the size (both in bytes)
-type Elem struct {
+type ElemOf[R ~uint32] struct {
 	Name Str
-	Ref  ID
+	Ref  R
 	Val  uint64
 }
 
@@ -132,7 +138,7 @@ const (
 )
 
 // Tag returns the namespace of the tag that n defines or, for a stub, refers to; otherwise 0.
-func (n *Node) Tag() Tag {
+func (n *NodeOf[R]) Tag() Tag {
 	if n.Kind == KindStub {
 		return Tag(n.Aux)
 	}
@@ -146,10 +152,10 @@ type TagName struct {
 }
 
 // TagName returns the tag of a stub or a definition.
-func (n *Node) TagName() TagName { return TagName{n.Tag(), n.Name} }
+func (n *NodeOf[R]) TagName() TagName { return TagName{n.Tag(), n.Name} }
 
 // IsDefinition reports whether n defines a tag.
-func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }
+func (n *NodeOf[R]) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }
 
 // IsPinned reports whether n is a stub that resolves to a specific definition, n.Ref.
-func (n *Node) IsPinned() bool { return n.Kind == KindStub && n.Size != 0 }
+func (n *NodeOf[R]) IsPinned() bool { return n.Kind == KindStub && n.Size != 0 }

@@ -59,7 +59,7 @@ func TestPart(t *testing.T) {
 				if n.Ref != p.ID(meant) || part.Pin(n) != (Hash{1, 2}) {
 					t.Errorf("%s: the pinned stub is %+v", c.name, n)
 				}
-			} else if part.HashWith(n, part.ElemsOf(n),
+			} else if n.HashWith(&part.Strs, part.ElemsOf(n),
 				func(id ID) Hash { return part.Nodes[id].Hash }) != n.Hash {
 				t.Errorf("%s: node %d has content that doesn't match its hash", c.name, i+1)
 			}

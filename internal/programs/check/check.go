@@ -55,9 +55,9 @@ type Reason struct {
 }
 
 // Kernel returns the verdict on each program, in the order of n.Programs. If two object files have
-// a program with the same name and the same verdict, it is listed once. Call k.Index with
-// needs.Names(n) first.
-func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
+// a program with the same name and the same verdict, it is listed once. The index must
+// have needs.Names(n).
+func Kernel(k *core.Index, n *needs.Needs) ([]Result, error) {
 	c := checker{k, n, map[core.Relocation]core.Answer{}, map[core.Relocation]string{}}
 	var results []Result
 	for i := range n.Programs {
@@ -76,7 +76,7 @@ func Kernel(k *core.Kernel, n *needs.Needs) ([]Result, error) {
 
 // checker holds the state of checking programs on one kernel.
 type checker struct {
-	kernel  *core.Kernel
+	kernel  *core.Index
 	needs   *needs.Needs
 	answers map[core.Relocation]core.Answer
 	texts   map[core.Relocation]string

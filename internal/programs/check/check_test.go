@@ -148,8 +148,7 @@ func TestSymbols(t *testing.T) {
 			p.Conditions = map[int]needs.Condition{0: {}}
 		}
 		n := &needs.Needs{Order: binary.LittleEndian, Local: local, Programs: []needs.Program{p}}
-		kernel.Index(needs.Names(n))
-		results, err := check.Kernel(kernel, n)
+		results, err := check.Kernel(kernel.Index(needs.Names(n)), n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,8 +193,7 @@ func TestArguments(t *testing.T) {
 			n := &needs.Needs{Order: binary.LittleEndian, Local: kernel.Vmlinux,
 				Programs: []needs.Program{{Name: "p", Section: c.section, Symbols: []needs.Symbol{
 					{Kind: c.kind, Name: c.name, Args: args}}}}}
-			kernel.Index(needs.Names(n))
-			results, err := check.Kernel(kernel, n)
+			results, err := check.Kernel(kernel.Index(needs.Names(n)), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,8 +254,7 @@ func TestConditions(t *testing.T) {
 			p.Certain = map[int]needs.Condition{0: c.certain}
 		}
 		n := &needs.Needs{Order: binary.LittleEndian, Local: local, Programs: []needs.Program{p}}
-		kernel.Index(needs.Names(n))
-		results, err := check.Kernel(kernel, n)
+		results, err := check.Kernel(kernel.Index(needs.Names(n)), n)
 		if err != nil {
 			t.Fatal(err)
 		}

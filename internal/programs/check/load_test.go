@@ -56,8 +56,7 @@ func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verd
 		t.Fatal(err)
 	}
 	k := bpftest.Parse(t, vmlinux)
-	k.Index(needs.Names(n))
-	results, err := check.Kernel(k, n)
+	results, err := check.Kernel(k.Index(needs.Names(n)), n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,8 +51,7 @@ func TestObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k.Index(needs.Names(n))
-			results, err := check.Kernel(k, n)
+			results, err := check.Kernel(k.Index(needs.Names(n)), n)
 			if err != nil {
 				t.Fatal(err)
 			}

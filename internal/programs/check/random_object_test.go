@@ -33,8 +33,7 @@ func TestRandomObjects(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, source)
 		}
-		k.Index(needs.Names(n))
-		results, err := check.Kernel(k, n)
+		results, err := check.Kernel(k.Index(needs.Names(n)), n)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,8 +79,8 @@ func compareVerdicts(t *testing.T, loader *bpftest.Loader, counts map[string]int
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.Index(needs.Names(wanted))
-	results, err := check.Kernel(k, wanted)
+	indexed := k.Index(needs.Names(wanted))
+	results, err := check.Kernel(indexed, wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func compareVerdicts(t *testing.T, loader *bpftest.Loader, counts map[string]int
 	}
 	loaded := loader.LoadEach(t, object, vmlinux, names)
 	for i, r := range results {
-		if ambiguous(t, k, wanted, i) || sources[r.Program] == "" { // or a function that isn't called
+		if ambiguous(t, indexed, wanted, i) || sources[r.Program] == "" { // or a function that isn't called
 			counts["skipped"]++
 			continue
 		}
@@ -129,7 +129,7 @@ func dependsOnSettings(r check.Result) bool {
 
 // ambiguous reports whether the kernel has several types with the name of one of the program's
 // types. Then the order of relocations matters to libbpf (see TestOrder in package core).
-func ambiguous(t *testing.T, k *core.Kernel, n *needs.Needs, program int) bool {
+func ambiguous(t *testing.T, k *core.Index, n *needs.Needs, program int) bool {
 	t.Helper()
 	for _, r := range n.Programs[program].Relocations {
 		local, err := core.Parse(n.Local, r)

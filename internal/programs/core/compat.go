@@ -41,7 +41,7 @@ func intOffset(t *btf.Type) uint32 { return t.Extra >> 16 & 0xff }
 
 // matcher compares the local types with the types in the BTF of a candidate.
 type matcher struct {
-	kernel        *Kernel
+	kernel        *Index
 	local, target *BTF
 	*budget
 }
@@ -294,7 +294,7 @@ func (m *matcher) enumsMatch(lt *btf.Type, lof *btf.Blob, target uint32, tt *btf
 
 // Compatible reports whether a program that declares a function or variable with the local type l
 // may use a kernel's function or variable of type t: see bpf_core_types_are_compat.
-func (k *Kernel) Compatible(local *BTF, l uint32, target *BTF, t uint32) bool {
+func (k *Index) Compatible(local *BTF, l uint32, target *BTF, t uint32) bool {
 	work := budget(maxWork)
 	m := matcher{k, local, target, &work}
 	ok, err := m.typesCompatible(l, t, maxDepth)

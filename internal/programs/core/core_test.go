@@ -201,8 +201,7 @@ func TestMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := kernel(c.kernel)
-		k.Index(map[string]bool{"point": true, "line": true, "wide": true, "color": true})
+		k := kernel(c.kernel).Index(map[string]bool{"point": true, "line": true, "wide": true, "color": true})
 		a := k.Resolve(s, c.r.Memory)
 		got := a.Missing
 		if a.Refused != nil {
@@ -278,8 +277,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r Relocation
 			both := build(t, func(b *btf.Builder) { r.Type, r.Kind, r.Access = f(b) })
-			k := &Kernel{Vmlinux: both}
-			k.Index(map[string]bool{"s": true})
+			k := (&Kernel{Vmlinux: both}).Index(map[string]bool{"s": true})
 			if s, err := Parse(both, r); err == nil {
 				t.Logf("%+v", k.Resolve(s, 4).Refused)
 			} else {
@@ -326,8 +324,7 @@ func FuzzResolve(f *testing.F) {
 			return
 		}
 		root, _ := own.ByID(s.Root)
-		k := &Kernel{Vmlinux: other}
-		k.Index(map[string]bool{Essential(own.TypeName(root)): true})
+		k := (&Kernel{Vmlinux: other}).Index(map[string]bool{Essential(own.TypeName(root)): true})
 		a := k.Resolve(s, 4)
 		if a.Refused == nil && !a.Poison && a.Missing == "" && len(a.Matches) == 0 &&
 			s.Kind != TypeIDLocal {

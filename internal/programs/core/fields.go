@@ -28,7 +28,7 @@ type fields struct {
 }
 
 // fieldsOf returns the fields of a struct or union. It searches only the first time.
-func (k *Kernel) fieldsOf(b *BTF, id uint32, work *budget) (*fields, error) {
+func (k *Index) fieldsOf(b *BTF, id uint32, work *budget) (*fields, error) {
 	at := place{b, id}
 	if f := k.fields[at]; f != nil {
 		return f, work.spend(1)
@@ -76,7 +76,7 @@ func (s *fieldSearch) search(id uint32, path []uint32, bit uint32) {
 
 // elementsOf returns, by name without flavor, the indexes of a type's own members or enumerators,
 // in order. It searches only the first time.
-func (k *Kernel) elementsOf(b *BTF, id uint32, t *btf.Type, of *btf.Blob) map[string][]uint32 {
+func (k *Index) elementsOf(b *BTF, id uint32, t *btf.Type, of *btf.Blob) map[string][]uint32 {
 	at := place{b, id}
 	if list := k.elements[at]; list != nil {
 		return list

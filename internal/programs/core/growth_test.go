@@ -9,7 +9,7 @@ import (
 
 // many returns a kernel with a union of n members, half of them in an anonymous union, and with an
 // enum of n values. It also returns relocations about all these members and values.
-func many(t testing.TB, n int) (*Kernel, []*Spec) {
+func many(t testing.TB, n int) (*Index, []*Spec) {
 	b := build(t, func(b *btf.Builder) {
 		b.Int("int", 4, 0, 0)
 		var list [2][]btf.Member
@@ -47,8 +47,7 @@ func many(t testing.TB, n int) (*Kernel, []*Spec) {
 		t.Fatal(err)
 	}
 	k := &Kernel{Vmlinux: vmlinux}
-	k.Index(map[string]bool{"s": true, "e": true})
-	return k, specs
+	return k.Index(map[string]bool{"s": true, "e": true}), specs
 }
 
 // TestGrowth checks that ten times as many relocations about ten times as many members take only

@@ -10,7 +10,11 @@ import (
 type Kernel struct {
 	Vmlinux *BTF
 	Modules []Module
+}
 
+// Index is a kernel whose types with some names can be found.
+type Index struct {
+	*Kernel
 	byName map[string][]candidate // types by essential name, first those of vmlinux
 	byKind map[kindName][]candidate
 
@@ -31,19 +35,18 @@ type Module struct {
 // candidate is a type of the kernel that a local type may represent.
 type candidate = place
 
-// Index finds, in one pass, all types with these names, which must have no flavors. Call Index
-// before Resolve.
-func (k *Kernel) Index(names map[string]bool) {
-	k.byName = map[string][]candidate{}
-	k.byKind = map[kindName][]candidate{}
+// Index finds, in one pass, all types with these names, which must have no flavors.
+func (k *Kernel) Index(names map[string]bool) *Index {
+	x := &Index{Kernel: k, byName: map[string][]candidate{}, byKind: map[kindName][]candidate{}}
 	var starts starts
 	for name := range names {
 		starts.add(name)
 	}
-	k.add(k.Vmlinux, names, &starts)
+	x.add(k.Vmlinux, names, &starts)
 	for _, m := range k.Modules {
-		k.add(m.BTF, names, &starts)
+		x.add(m.BTF, names, &starts)
 	}
+	return x
 }
 
 // starts says, for each pair of bytes, whether one of the searched names begins with it. Few of the
@@ -64,7 +67,7 @@ func (s *starts) add(name string) {
 	s[startOf(name+"_")] = true // a flavor may follow
 }
 
-func (k *Kernel) add(b *BTF, names map[string]bool, starts *starts) {
+func (k *Index) add(b *BTF, names map[string]bool, starts *starts) {
 	for i := range b.Types {
 		t := &b.Types[i]
 		at := t.NameOff - b.BaseStrLen
@@ -84,7 +87,7 @@ func (k *Kernel) add(b *BTF, names map[string]bool, starts *starts) {
 // only if vmlinux has no candidates (bpf_core_find_cands).
 // Rule: CO-RE: candidates for a relocation. Source: libbpf.c bpf_core_find_cands,
 // bpf_core_add_cands.
-func (k *Kernel) candidates(name string, kind btf.Kind) []candidate {
+func (k *Index) candidates(name string, kind btf.Kind) []candidate {
 	key := kindName{kind, name}
 	list, known := k.byKind[key]
 	if known {
@@ -115,8 +118,8 @@ type Found struct {
 }
 
 // Find returns the types with exactly this name and kind: those of vmlinux or, if it has none,
-// those of modules. Call Index with this name first.
-func (k *Kernel) Find(name string, kind btf.Kind) []Found {
+// those of modules. The index must have this name.
+func (k *Index) Find(name string, kind btf.Kind) []Found {
 	var list []Found
 	for _, c := range k.candidates(name, kind) {
 		if t, _ := c.in.ByID(c.id); c.in.TypeName(t) == name {
@@ -127,10 +130,10 @@ func (k *Kernel) Find(name string, kind btf.Kind) []Found {
 }
 
 // FindIn returns the types with exactly this name and kind in the modules whose names begin with
-// the given text, or in vmlinux if "vmlinux" begins with it: see find_kernel_btf_id. Call Index
-// with this name first.
+// the given text, or in vmlinux if "vmlinux" begins with it: see find_kernel_btf_id. The index must
+// have this name.
 // Rule: module in a section name (fentry/MODULE:FUNC). In a kernel.
-func (k *Kernel) FindIn(module, name string, kind btf.Kind) []Found {
+func (k *Index) FindIn(module, name string, kind btf.Kind) []Found {
 	var list []Found
 	for _, c := range k.byName[name] {
 		t, _ := c.in.ByID(c.id)
@@ -147,7 +150,7 @@ func (k *Kernel) FindIn(module, name string, kind btf.Kind) []Found {
 const ModuleTag = "module:"
 
 // ModuleOf returns the name of the module that has a function or type, or "vmlinux".
-func (k *Kernel) ModuleOf(f Found) string {
+func (k *Index) ModuleOf(f Found) string {
 	for _, m := range k.Modules {
 		if m.BTF == f.BTF {
 			return m.Name
@@ -164,8 +167,8 @@ func (k *Kernel) ModuleOf(f Found) string {
 }
 
 // Candidates returns the kernel's types to which a relocation may refer, whether they match or not.
-// Call Index with the name of the local type first.
-func (k *Kernel) Candidates(local *Spec) []Found {
+// The index must have the name of the local type.
+func (k *Index) Candidates(local *Spec) []Found {
 	root, _ := local.BTF.ByID(local.Root)
 	var list []Found
 	for _, c := range k.candidates(Essential(local.BTF.TypeName(root)), root.Kind) {

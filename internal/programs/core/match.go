@@ -11,7 +11,7 @@ import (
 // means that libbpf refuses the program.
 // Rule: CO-RE: candidates that match. Source: relo_core.c bpf_core_spec_match,
 // bpf_core_match_member.
-func (k *Kernel) match(local *Spec, c candidate, work *budget) (found *Spec, why string,
+func (k *Index) match(local *Spec, c candidate, work *budget) (found *Spec, why string,
 	err error) {
 	s := &Spec{Kind: local.Kind, BTF: c.in, Root: c.id}
 	m := matcher{k, local.BTF, c.in, work}
@@ -39,7 +39,7 @@ func (k *Kernel) match(local *Spec, c candidate, work *budget) (found *Spec, why
 }
 
 // matchEnumerator finds an enumerator by its name without a flavor.
-func (k *Kernel) matchEnumerator(s *Spec, name string) (why string) {
+func (k *Index) matchEnumerator(s *Spec, name string) (why string) {
 	id, t, of := s.BTF.Skip(s.Root)
 	if !kindOf(t).IsEnum() {
 		return "it is not an enum"
@@ -55,7 +55,7 @@ func (k *Kernel) matchEnumerator(s *Spec, name string) (why string) {
 }
 
 // matchField finds the points of the local access in the kernel's type.
-func (k *Kernel) matchField(s, local *Spec, work *budget) (why string, err error) {
+func (k *Index) matchField(s, local *Spec, work *budget) (why string, err error) {
 	id := s.Root
 	for i, p := range local.Points {
 		_, t, of := s.BTF.Skip(id)
@@ -93,7 +93,7 @@ var errDeepAccess = fmt.Errorf("the field is nested more than %d levels deep", M
 
 // matchMember finds a named member of a struct or union, and returns its type: see
 // bpf_core_match_member. The member may be inside anonymous members.
-func (k *Kernel) matchMember(s, local *Spec, p Point, id uint32, work *budget) (member uint32,
+func (k *Index) matchMember(s, local *Spec, p Point, id uint32, work *budget) (member uint32,
 	why string, err error) {
 	var all fields
 	if id, t, _ := s.BTF.Skip(id); kindOf(t).IsComposite() {

@@ -12,7 +12,7 @@ import (
 
 // ask returns our answers as text, in the form in which we get libbpf's. The first result ignores
 // the size that the instruction loads or stores; the second one, patched, does not.
-func ask(t testing.TB, object []byte, k *core.Kernel) (answers, patched bpftest.Answers,
+func ask(t testing.TB, object []byte, kernel *core.Kernel) (answers, patched bpftest.Answers,
 	kinds map[bpftest.Site]core.Kind) {
 	t.Helper()
 	o, err := bpfobj.Read(object)
@@ -37,7 +37,7 @@ func ask(t testing.TB, object []byte, k *core.Kernel) (answers, patched bpftest.
 		root, _ := s.BTF.ByID(s.Root)
 		names[core.Essential(s.BTF.TypeName(root))] = true
 	})
-	k.Index(names)
+	k := kernel.Index(names)
 	each(func(at bpftest.Site, s *core.Spec, r core.Relocation) {
 		answers[at] = text(k.Resolve(s, 0))
 		patched[at] = text(k.Resolve(s, r.Memory))

@@ -26,7 +26,7 @@ type Answer struct {
 // Resolve returns the answer to a relocation: see bpf_core_calc_relo_insn. The parameter memory is
 // Relocation.Memory. The answer to a TypeIDLocal doesn't depend on the kernel.
 // Rule: CO-RE: several candidates must agree. Source: relo_core.c bpf_core_calc_relo_insn.
-func (k *Kernel) Resolve(local *Spec, memory uint8) Answer {
+func (k *Index) Resolve(local *Spec, memory uint8) Answer {
 	if local.Kind == TypeIDLocal {
 		return Answer{Value: uint64(local.Root)}
 	}

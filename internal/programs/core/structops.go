@@ -19,9 +19,9 @@ type StructOps struct {
 func StructOpsValue(name string) string { return "bpf_struct_ops_" + name }
 
 // StructOps returns the kernel's types for struct_ops maps of the type with this name: see
-// find_struct_ops_kern_types. Call Index with this name and StructOpsValue(name) first. An error
-// says what the kernel lacks.
-func (k *Kernel) StructOps(name string) (StructOps, error) {
+// find_struct_ops_kern_types. The index must have this name and StructOpsValue(name). An error says
+// what the kernel lacks.
+func (k *Index) StructOps(name string) (StructOps, error) {
 	values := k.Find(StructOpsValue(name), btf.KindStruct)
 	if len(values) == 0 {
 		return StructOps{}, fmt.Errorf("the kernel has no struct %s", StructOpsValue(name))

@@ -34,14 +34,14 @@ type Result struct {
 
 // Build returns what programs need from a kernel's BTF. The kernel may lack some of it.
 func Build(k *core.Kernel, list []*needs.Needs, opt Options) (*Result, error) {
-	k.Index(needs.Names(list...))
+	indexed := k.Index(needs.Names(list...))
 	b := &build{vmlinux: newMarks(k.Vmlinux, nil), of: map[*core.BTF]*marks{}, opt: opt}
 	b.of[k.Vmlinux] = b.vmlinux
 	for _, m := range k.Modules {
 		b.of[m.BTF] = newMarks(m.BTF, b.vmlinux)
 	}
 	for _, n := range list {
-		if err := b.mark(k, n); err != nil {
+		if err := b.mark(indexed, n); err != nil {
 			return nil, err
 		}
 	}
@@ -53,8 +53,8 @@ func Build(k *core.Kernel, list []*needs.Needs, opt Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		small.Index(needs.Names(list...))
-		if more, err := b.keepMore(k, small, round == maxRounds); err != nil || !more {
+		more, err := b.keepMore(indexed, small.Index(needs.Names(list...)), round == maxRounds)
+		if err != nil || !more {
 			return result, err
 		}
 	}
@@ -72,7 +72,7 @@ type build struct {
 }
 
 // mark keeps what the programs of one file need.
-func (b *build) mark(k *core.Kernel, n *needs.Needs) error {
+func (b *build) mark(k *core.Index, n *needs.Needs) error {
 	done := map[core.Relocation]bool{}
 	for _, p := range n.Programs {
 		for _, r := range p.Relocations {

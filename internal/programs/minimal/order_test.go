@@ -163,8 +163,8 @@ func TestFirst(t *testing.T) {
 				whole := &core.Kernel{Vmlinux: checked(t, b)}
 				r := build(t, whole, minimal.Options{Hooks: true}, n)
 				small := bpftest.Parse(t, r.Vmlinux)
-				first := func(k *core.Kernel) string {
-					k.Index(needs.Names(n))
+				first := func(kernel *core.Kernel) string {
+					k := kernel.Index(needs.Names(n))
 					if c.kind == needs.StructOps {
 						ops, err := k.StructOps("it")
 						if err != nil {

@@ -54,14 +54,15 @@ func TestQualifiers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				small := &core.Kernel{Vmlinux: vmlinux}
-				small.Index(needs.Names(list))
+				names := needs.Names(list)
+				before := whole.Index(names)
+				after := (&core.Kernel{Vmlinux: vmlinux}).Index(names)
 				for _, r := range p.Relocations {
 					local, err := core.Parse(list.Local, r)
 					if err != nil {
 						t.Fatal(err)
 					}
-					want, got := whole.Resolve(local, 0), small.Resolve(local, 0)
+					want, got := before.Resolve(local, 0), after.Resolve(local, 0)
 					if want.Refused == nil && (got.Refused != nil || got.Value != want.Value ||
 						got.Poison != want.Poison) {
 						t.Errorf("%v: %+v, want %+v", r.Kind, got, want)

@@ -21,7 +21,7 @@ type question struct {
 // elements in the middle of a struct becomes a flexible array if no member after it is kept. If the
 // parameter all is set, keepMore keeps all candidates of all relocations.
 // Rule: minimal BTF: what it keeps. More, so that each relocation has the same result.
-func (b *build) keepMore(k, small *core.Kernel, all bool) (more bool, err error) {
+func (b *build) keepMore(k, small *core.Index, all bool) (more bool, err error) {
 	for _, q := range b.asked {
 		got := small.Resolve(q.spec, q.memory)
 		if (!all || q.kept) && same(q.spec.Kind, q.answer, got) {

@@ -10,7 +10,7 @@ import (
 // structOps keeps the kernel's types for a struct_ops map: its struct, the struct that holds this
 // struct (core.StructOps), and the types of the members that the program declares or the map sets,
 // with the prototypes of functions.
-func (b *build) structOps(k *core.Kernel, n *needs.Needs, s needs.Symbol) {
+func (b *build) structOps(k *core.Index, n *needs.Needs, s needs.Symbol) {
 	ops, err := k.StructOps(s.BTFName())
 	if err != nil {
 		for _, name := range []string{s.BTFName(), core.StructOpsValue(s.BTFName())} {

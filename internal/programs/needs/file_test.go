@@ -259,8 +259,7 @@ func exercise(t testing.TB, n *needs.Needs) {
 	n.JSON()
 	needs.Diff(n, n)
 	k := &core.Kernel{Vmlinux: n.Local}
-	k.Index(needs.Names(n))
-	if _, err := check.Kernel(k, n); err != nil {
+	if _, err := check.Kernel(k.Index(needs.Names(n)), n); err != nil {
 		t.Error(err)
 	}
 	data, err := needs.Write(n)

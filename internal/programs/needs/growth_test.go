@@ -68,8 +68,7 @@ func allSteps(t testing.TB, o *bpfobj.Object) {
 		t.Fatal(err)
 	}
 	k := &core.Kernel{Vmlinux: vmlinux}
-	k.Index(needs.Names(n))
-	if _, err := check.Kernel(k, n); err != nil {
+	if _, err := check.Kernel(k.Index(needs.Names(n)), n); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -44,8 +44,7 @@ func TestMatchesAlone(t *testing.T) {
 		SEC("socket") int field(void *ctx) { return byte_off(((struct s *)0)->b); }`)
 	n := extract(t, matches, field)
 	k := bpftest.Parse(t, bpftest.Kernel(t, "struct s { int a, c; }; struct s s;"))
-	k.Index(needs.Names(n))
-	results, err := check.Kernel(k, n)
+	results, err := check.Kernel(k.Index(needs.Names(n)), n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (s Symbol) Module() string {
 }
 
 // Find returns the functions or types of a kernel that the symbol names.
-func (s Symbol) Find(k *core.Kernel) []core.Found {
+func (s Symbol) Find(k *core.Index) []core.Found {
 	if module, name := s.cutModule(); name != s.Name {
 		return k.FindIn(module, s.BTFName(), s.Kind.BTFKind())
 	}
