@@ -237,7 +237,7 @@ func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w,
 // Linked is a Result that also knows which unit holds which type.
 type Linked struct {
 	*Result
-	*units
+	units   *units
 	types   *resolve.Types
 	decided *decide.Decisions
 	written *write.Written
@@ -247,10 +247,10 @@ type Linked struct {
 // if it has none. Unit u, which holds it, must be BTF that was linked before, and node must be from
 // object.FromBlob.
 func (l *Linked) ID(u int, node types.ID) uint32 {
-	node = l.id(node)
+	node = l.units.id(node)
 	k := l.types.Of(node)
 	if !l.types.Fixed(node) {
-		k = l.In(u, node)
+		k = l.units.In(u, node)
 	}
 	if kind := l.types.Node(k).Kind; kind == types.KindFunc || kind == types.KindVar {
 		return l.written.MadeID(l.decided.Encoded(k))
@@ -263,17 +263,17 @@ func (l *Linked) ID(u int, node types.ID) uint32 {
 // of tags, and only ids for which want returns true. A unit that only declares a tag doesn't hold
 // it.
 func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
-	all := l.held
+	all := l.units.held
 	holders := map[uint32][]int{}
 	for u := range all.Units {
 		if !all.Selected[u] {
 			continue
 		}
 		for _, node := range all.Units[u].Items {
-			if !survey.Named(&l.types.Nodes[node]) {
+			if !survey.Named(&l.types.Shapes.Nodes[node]) {
 				continue
 			}
-			id := l.written.ID(l.In(u, node))
+			id := l.written.ID(l.units.In(u, node))
 			if want(id) && !slices.Contains(holders[id][max(0, len(holders[id])-1):], u) {
 				holders[id] = append(holders[id], u)
 			}
@@ -283,7 +283,7 @@ func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
 }
 
 // IsBase reports whether unit u of the object is the base of an input that is split BTF.
-func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
+func (l *Linked) IsBase(u int) bool { return l.units.copied != nil && l.units.copied[u] }
 
 // checkTarget returns an error if the target of the facts or the base differs from that of the
 // units, as far as both are known.

@@ -137,7 +137,7 @@ func (s *sounder) members(id types.ID, all []types.Elem) []types.Elem {
 			s.note(fmt.Sprintf("member %s of an anonymous struct or union", s.from.Strs.String(e.Name)))
 			continue
 		}
-		if s.u.Weight[id] != 0 { // units that don't count must not affect others
+		if s.u.survey.Weight[id] != 0 { // units that don't count must not affect others
 			s.tags[n.TagName()] = true
 			s.note(fmt.Sprintf("member %s of %s", s.from.Strs.String(e.Name), s.from.Name(n)))
 		}

@@ -31,7 +31,7 @@ import (
 
 // unsized says what has no size among the shapes of a survey.
 type unsized struct {
-	*survey.Survey
+	survey  *survey.Survey
 	base    base.Base
 	tags    map[types.ID]bool // the stubs of tags that nothing defines
 	misfits map[member]bool   // members that are too large for their struct
@@ -89,14 +89,14 @@ func (u *unsized) inBase(tag int32) bool {
 	if u.base == nil {
 		return false
 	}
-	definition, _, _ := u.base.Tag(u.TagHash(tag))
+	definition, _, _ := u.base.Tag(u.survey.TagHash(tag))
 	return definition != 0
 }
 
 // isHeld reports whether something has the type id by value.
 func (u *unsized) isHeld(id types.ID) bool {
-	for user := range u.Users.Of(id) {
-		switch k := u.Kinds[user]; {
+	for user := range u.survey.Users.Of(id) {
+		switch k := u.survey.Kinds[user]; {
 		case isModifier(k):
 			if u.isHeld(user) {
 				return true
@@ -112,18 +112,18 @@ func (u *unsized) isHeld(id types.ID) bool {
 // structs. The type is a definition of the tag, or a typedef, qualified type or array of it.
 func (u *unsized) fit(id types.ID, tag int32, size uint64) {
 	last := types.ID(0)
-	for user := range u.Users.Of(id) {
+	for user := range u.survey.Users.Of(id) {
 		if user == last { // a struct that has several members of the type
 			continue
 		}
 		last = user
-		switch n := &u.Nodes[user]; {
+		switch n := &u.survey.Nodes[user]; {
 		case isModifier(n.Kind):
 			u.fit(user, tag, size)
 		case n.Kind == types.KindArray:
 			u.fit(user, tag, min(size*uint64(n.Size), math.MaxUint32))
 		case n.Kind == types.KindStruct || n.Kind == types.KindUnion:
-			for i, e := range u.Graph.ElemsOf(n) {
+			for i, e := range u.survey.Graph.ElemsOf(n) {
 				at, bits := place(n, &e)
 				if e.Ref == id && bits == 0 && at/8+size > uint64(n.Size) && !u.inBase(tag) {
 					u.misfits[member{user, i}] = true

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -38,16 +39,16 @@ type (
 )
 
 type decider struct {
-	*resolve.Candidates
 	*Decisions
+	shapes     *survey.Shapes
+	types      *resolve.Candidates
 	facts      *facts.Facts // nil: every candidate counts as linked
 	features   features.Set
 	extra      bool // only variables outside the per-CPU section are wanted
 	symbols    *symbols.Index
 	group      []Holder
-	kfuncs     map[types.Str]Type  // by name: the encoded function
-	arena      map[types.Hash]Type // by keyOf: the types that makeOnce has returned
-	keys       map[Type]types.Hash // the inverse of arena, for made types
+	kfuncs     map[types.Str]Type // by name: the encoded function
+	once       once
 	prototypes looseHashes
 	locals     locals
 	places     *places // see ofTheirFiles
@@ -67,10 +68,10 @@ func Decide(t *resolve.Candidates, x *symbols.Index, f *facts.Facts, set feature
 	if err := checkFacts(f, set); err != nil {
 		return nil, err
 	}
-	d := &decider{Candidates: t, facts: f, features: set, extra: extra, symbols: x, jobs: jobs,
-		Decisions: &Decisions{first: Type(t.Len()), encoded: map[Type]Type{}},
-		kfuncs:    map[types.Str]Type{}, arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{},
-		prototypes: looseHashes{Types: t.Types}}
+	d := &decider{shapes: t.Shapes, types: t, facts: f, features: set, extra: extra, symbols: x,
+		jobs: jobs, Decisions: &Decisions{first: Type(t.Len()), encoded: map[Type]Type{}},
+		kfuncs: map[types.Str]Type{}, once: once{map[types.Hash]Type{}, map[Type]types.Hash{}},
+		prototypes: looseHashes{shapes: t.Shapes}}
 	if !extra {
 		d.encodeFunctions()
 		d.tagKfuncs()
@@ -88,7 +89,7 @@ func Decide(t *resolve.Candidates, x *symbols.Index, f *facts.Facts, set feature
 
 // holders returns the units' candidates with this name, in a list that the next call overwrites.
 func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
-	d.group = d.Holders(kind, name, d.group[:0])
+	d.group = d.types.Holders(kind, name, d.group[:0])
 	return d.group
 }
 

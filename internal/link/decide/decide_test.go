@@ -65,7 +65,7 @@ func (d *decision) spell(k decide.Type) string {
 	} else {
 		n, elems = d.Resolved(k)
 	}
-	name := d.Graph.Strs.String(n.Name)
+	name := d.Shapes.Graph.Strs.String(n.Name)
 	switch n.Kind {
 	case types.KindStub:
 		return "declared " + name

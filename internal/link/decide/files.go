@@ -46,7 +46,7 @@ func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 		return nil
 	}
 	return d.heldIn(d.unitsOf(o), group, func(u int, n *types.Node) bool {
-		return object.VariableHash(d.Graph, *n, d.typesHash(u)) == o.Definition
+		return object.VariableHash(d.shapes.Graph, *n, d.typesHash(u)) == o.Definition
 	})
 }
 
@@ -54,13 +54,13 @@ func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 // all units if the symbol table doesn't name the file.
 func (d *decider) unitsOf(o *facts.Object) []int {
 	name := d.facts.Files[o.File].Name
-	file, ok := d.Graph.Strs.Lookup([]byte(name))
+	file, ok := d.shapes.Graph.Strs.Lookup([]byte(name))
 	if !ok {
 		return nil
 	}
 	var list []int
-	for u := range d.Units {
-		if d.Selected[u] && (name == "" || d.Units[u].File == file) {
+	for u := range d.types.Held.Units {
+		if d.types.Held.Selected[u] && (name == "" || d.types.Held.Units[u].File == file) {
 			list = append(list, u)
 		}
 	}
@@ -71,12 +71,13 @@ func (d *decider) unitsOf(o *facts.Object) []int {
 // each with its weight in these units.
 func (d *decider) heldIn(units []int, group []Holder,
 	accept func(u int, n *types.Node) bool) []Holder {
-	name := d.Node(group[0].Type).Name
+	name := d.types.Node(group[0].Type).Name
 	held := map[Type]uint64{}
 	for _, u := range units {
-		for id, k := range d.In(u) {
-			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name && accept(u, n) {
-				held[k] += uint64(d.Units[u].Count)
+		for id, k := range d.types.In(u) {
+			n := &d.shapes.Nodes[id]
+			if d.shapes.Kinds[id] == types.KindVar && n.Name == name && accept(u, n) {
+				held[k] += uint64(d.types.Held.Units[u].Count)
 			}
 		}
 	}
@@ -91,7 +92,7 @@ func (d *decider) heldIn(units []int, group []Holder,
 
 func (d *decider) typesHash(u int) types.Hash {
 	if _, ok := d.locals.hashes[u]; !ok {
-		d.locals.hashes[u] = d.Units[u].TypesHash(d.Graph)
+		d.locals.hashes[u] = d.types.Held.Units[u].TypesHash(d.shapes.Graph)
 	}
 	return d.locals.hashes[u]
 }
@@ -106,15 +107,15 @@ func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 		return nil
 	}
 	locals := map[types.Str]bool{}
-	symbols.LocalNames(&d.Graph.Strs, d.facts, func(file int) bool { return file == o.File },
+	symbols.LocalNames(&d.shapes.Graph.Strs, d.facts, func(file int) bool { return file == o.File },
 		func(_ int, name types.Str) { locals[name] = true })
-	name := d.Node(group[0].Type).Name
+	name := d.types.Node(group[0].Type).Name
 	best, fewest := -1, 0
 	var units []int
 	for _, u := range d.unitsOf(o) {
 		common, missing, holds := 0, 0, false
-		for _, id := range d.CandidatesOf(u) {
-			n := &d.Nodes[id]
+		for _, id := range d.types.Held.CandidatesOf(u) {
+			n := &d.shapes.Nodes[id]
 			switch {
 			case n.Aux != types.LinkageStatic:
 			case locals[n.Name]:

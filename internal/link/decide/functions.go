@@ -27,7 +27,7 @@ func (d *decider) encodeFunctions() {
 			p.decideOn(p.undecided, &clones)
 		})
 	}
-	d.functions = make([]function, 0, d.Functions.Len())
+	d.functions = make([]function, 0, d.types.Held.Functions.Len())
 	for i := range parts {
 		d.join(&parts[i])
 	}
@@ -37,11 +37,11 @@ func (d *decider) encodeFunctions() {
 func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 	group := d.holders(types.KindFunc, name)
 	for _, clone := range clones {
-		group = d.Holders(types.KindFunc, clone, group)
+		group = d.types.Holders(types.KindFunc, clone, group)
 	}
 	d.group = group
 	return slices.DeleteFunc(group, func(h Holder) bool {
-		return flags(&h)&types.FuncRenamed != 0 || h.FromBTF && d.Node(h.Type).Name != name
+		return flags(&h)&types.FuncRenamed != 0 || h.FromBTF && d.types.Node(h.Type).Name != name
 	})
 }
 
@@ -66,13 +66,13 @@ const (
 // functions have clones.
 // Rule: true_signature. Which clones are separate functions.
 func (d *decider) findClones(parts []part) clones {
-	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
+	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.shapes.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)
 	for i := range parts {
 		p := &parts[i]
 		for _, s := range p.suffixed {
-			name := d.Graph.Strs.Bytes(s.name)
-			base := d.Graph.Strs.InternHashed(name[:s.dot], s.base)
+			name := d.shapes.Graph.Strs.Bytes(s.name)
+			base := d.shapes.Graph.Strs.InternHashed(name[:s.dot], s.base)
 			if own && !facts.IsPart(string(name)) {
 				if d.facts != nil {
 					d.symbols.Add(base, symbols.HasClones)
@@ -81,7 +81,7 @@ func (d *decider) findClones(parts []part) clones {
 			}
 			switch {
 			case c.of[base] != nil:
-			case d.Functions.Has(base):
+			case d.types.Held.Functions.Has(base):
 				c.roles[base] = hasClones
 			default:
 				p.alone = append(p.alone, base)
@@ -106,7 +106,7 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		// Functions that an earlier link encoded stay as they are.
 		for _, h := range group {
 			if h.FromBTF {
-				d.encodedAs(h.Type, d.function(name, d.Node(h.Type).Aux, h.Ref))
+				d.encodedAs(h.Type, d.function(name, d.types.Node(h.Type).Aux, h.Ref))
 			}
 		}
 		if slices.ContainsFunc(group, func(h Holder) bool { return h.FromBTF }) {
@@ -118,24 +118,24 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		if own = d.claimants(name, group); len(own) == 0 {
 			return
 		}
-		if !btf.ValidIdentifier(d.Graph.Strs.Bytes(name)) { // gcc allows $ and UTF-8 in C
-			d.skip(d.Graph.Strs.String(name), params.ReasonName)
+		if !btf.ValidIdentifier(d.shapes.Graph.Strs.Bytes(name)) { // gcc allows $ and UTF-8 in C
+			d.skip(d.shapes.Graph.Strs.String(name), params.ReasonName)
 			return
 		}
 		if reason := d.symbolReason(name); reason != "" {
-			d.skip(d.Graph.Strs.String(name), reason)
+			d.skip(d.shapes.Graph.Strs.String(name), reason)
 			return
 		}
 	}
 	own = d.owners(name, own)
 	compared := d.withCopies(own, group)
 	if reason := d.skipReason(name, own, compared); reason != "" {
-		d.skip(d.Graph.Strs.String(name), reason)
+		d.skip(d.shapes.Graph.Strs.String(name), reason)
 		return
 	}
 	proto := d.prototype(own)
 	if d.unnamedParameter(proto) {
-		d.skip(d.Graph.Strs.String(name), params.ReasonUnnamedParameter)
+		d.skip(d.shapes.Graph.Strs.String(name), params.ReasonUnnamedParameter)
 		return
 	}
 	f := d.function(name, types.LinkageStatic, proto)
@@ -151,7 +151,7 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 
 // encodedAs records which made type encodes k, a FUNC or VAR, for declaration tags that refer to k.
 func (d *decider) encodedAs(k, made Type) {
-	if len(d.DeclTags)+len(d.Sections) > 0 || d.facts == nil {
+	if len(d.types.Held.DeclTags)+len(d.types.Held.Sections) > 0 || d.facts == nil {
 		d.encoded[k] = made
 	}
 }
@@ -188,7 +188,7 @@ func (d *decider) severalAddresses(name types.Str) bool {
 	if bits&symbols.SameName == 0 {
 		return false
 	}
-	base, _ := facts.BaseName(d.Graph.Strs.String(name))
+	base, _ := facts.BaseName(d.shapes.Graph.Strs.String(name))
 	_, several := slices.BinarySearchFunc(d.facts.SeveralAddresses, base,
 		func(b facts.RepeatedName, name string) int { return strings.Compare(b.Name, name) })
 	return several
@@ -238,9 +238,9 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 // isConsistent reports whether the prototypes of all candidates have the same loose hash.
 // Rule: skipped: inconsistent prototype. Source: pahole funcs__match.
 func (d *decider) isConsistent(group []Holder) bool {
-	first := d.Node(group[0].Type).Ref
+	first := d.types.Node(group[0].Type).Ref
 	return !slices.ContainsFunc(group, func(h Holder) bool {
-		shape := d.Node(h.Type).Ref
+		shape := d.types.Node(h.Type).Ref
 		return shape != first && d.prototypes.hash(shape) != d.prototypes.hash(first)
 	})
 }
@@ -260,7 +260,7 @@ func (d *decider) prototype(group []Holder) Type {
 	for i := range group {
 		p := group[i].Ref
 		if weights[p] > weights[best] || weights[p] == weights[best] &&
-			d.Content(p).Less(d.Content(best)) {
+			d.types.Content(p).Less(d.types.Content(best)) {
 			best = p
 		}
 	}
@@ -272,7 +272,7 @@ func (d *decider) prototype(group []Holder) Type {
 // Rule: skipped: unnamed parameter. Source: kernel btf_func_check; pahole ftype__has_arg_names,
 // without a message.
 func (d *decider) unnamedParameter(proto Type) bool {
-	return slices.ContainsFunc(d.Graph.ElemsOf(d.Node(proto)), func(p types.Elem) bool {
+	return slices.ContainsFunc(d.shapes.Graph.ElemsOf(d.types.Node(proto)), func(p types.Elem) bool {
 		return p.Name == 0 && p.Ref != 0
 	})
 }

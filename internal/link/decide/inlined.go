@@ -33,10 +33,10 @@ const someNames = 1 << 12
 // Rule: sites of inlined functions: which function they refer to. Source: pahole's branch next.
 func DecideInlined(t *resolve.Candidates, find func(name []byte, proto uint32) uint32, jobs int) (
 	*Decisions, []Inlined) {
-	names := slices.Collect(slices.Chunk(slices.Collect(t.Functions.Keys()), someNames))
+	names := slices.Collect(slices.Chunk(slices.Collect(t.Held.Functions.Keys()), someNames))
 	lists := make([][]inlined, len(names))
 	parallel.Do(jobs, len(names), func(i int) { lists[i] = findInlined(t, names[i], find) })
-	d := &decider{Candidates: t, Decisions: &Decisions{first: Type(t.Len())}}
+	d := &decider{shapes: t.Shapes, types: t, Decisions: &Decisions{first: Type(t.Len())}}
 	n := 0
 	for _, list := range lists {
 		n += len(list)
@@ -71,7 +71,7 @@ func findInlined(t *resolve.Candidates, names []types.Str,
 				f.same, f.ID = same, list[same].ID
 			} else {
 				if proto := t.BaseID(h.Ref); proto != 0 {
-					f.ID = find(t.Graph.Strs.Bytes(name), proto)
+					f.ID = find(t.Shapes.Graph.Strs.Bytes(name), proto)
 				}
 				if len(group) > 1 {
 					first[h.Ref] = len(list)

@@ -17,7 +17,7 @@ func (d *decider) tagKfuncs() {
 	}
 	for i := range d.facts.Kfuncs {
 		k := &d.facts.Kfuncs[i]
-		s, ok := d.Graph.Strs.Lookup([]byte(k.Name))
+		s, ok := d.shapes.Graph.Strs.Lookup([]byte(k.Name))
 		if !ok {
 			continue
 		}
@@ -39,13 +39,13 @@ func (d *decider) tagKfuncs() {
 }
 
 func (d *decider) tagFunction(fn Type, value string) {
-	d.make(Node{Kind: types.KindDeclTag, Name: d.Graph.Strs.Intern([]byte(value)), Ref: fn})
+	d.make(Node{Kind: types.KindDeclTag, Name: d.shapes.Graph.Strs.Intern([]byte(value)), Ref: fn})
 }
 
 // isArena reports whether a kfunc's parameter has the name of an arena pointer (is_arena_param in
 // resolve_btfids, since Linux 7.3).
 func (d *decider) isArena(parameter Elem) bool {
-	name := d.Graph.Strs.Bytes(parameter.Name)
+	name := d.shapes.Graph.Strs.Bytes(parameter.Name)
 	return bytes.HasSuffix(name, []byte("__arena")) ||
 		bytes.HasSuffix(name, []byte("__arena__nullable"))
 }
@@ -55,7 +55,7 @@ func (d *decider) isArena(parameter Elem) bool {
 // Rule: kfuncs: arena attributes. Source: pahole btf__add_bpf_arena_type_tags,
 // btf__tag_bpf_arena_ptr.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
-	made, elems := d.Resolved(proto)
+	made, elems := d.types.Resolved(proto)
 	any := false
 	arena := func(ref *Type, is bool) {
 		if is {
@@ -80,38 +80,44 @@ func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 // arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T. It returns other types
 // unchanged.
 func (d *decider) arenaPointer(k Type) Type {
-	if k == 0 || d.Node(k).Kind != types.KindPtr {
+	if k == 0 || d.types.Node(k).Kind != types.KindPtr {
 		return k
 	}
 	tag := d.makeOnce(Node{Kind: types.KindTypeTag, Flag: true,
-		Name: d.Graph.Strs.Intern([]byte("address_space(1)")), Ref: d.RefOf(k)})
+		Name: d.shapes.Graph.Strs.Intern([]byte("address_space(1)")), Ref: d.types.RefOf(k)})
 	return d.makeOnce(Node{Kind: types.KindPtr, Ref: tag})
+}
+
+// once has the types that makeOnce has returned.
+type once struct {
+	types map[types.Hash]Type // by keyOf
+	keys  map[Type]types.Hash // the inverse, for made types
 }
 
 // makeOnce returns a type that equals the given one. If there is none yet, it makes the type.
 func (d *decider) makeOnce(n Node, elems ...Elem) Type {
-	key := n.HashWith(&d.Graph.Strs, elems, d.keyOf)
-	if k, ok := d.arena[key]; ok {
+	key := n.HashWith(&d.shapes.Graph.Strs, elems, d.keyOf)
+	if k, ok := d.once.types[key]; ok {
 		return k
 	}
 	var k Type
-	if id := d.Graph.Find(key); id != 0 && d.Fixed(id) {
-		k = d.Of(id)
+	if id := d.shapes.Graph.Find(key); id != 0 && d.types.Fixed(id) {
+		k = d.types.Of(id)
 	} else {
 		k = d.make(n, elems...)
-		d.keys[k] = key
+		d.once.keys[k] = key
 	}
-	d.arena[key] = k
+	d.once.types[key] = k
 	return k
 }
 
 // keyOf returns a hash of the content by which makeOnce compares types.
 func (d *decider) keyOf(k Type) types.Hash {
-	if key, ok := d.keys[k]; ok {
+	if key, ok := d.once.keys[k]; ok {
 		return key
 	}
-	if d.IsFixed(k) && d.Node(k).IsDefinition() {
-		return d.TagHash(d.Tags.Of(d.Shape(k)))
+	if d.types.IsFixed(k) && d.types.Node(k).IsDefinition() {
+		return d.shapes.TagHash(d.shapes.Tags.Of(d.types.Shape(k)))
 	}
-	return d.Content(k)
+	return d.types.Content(k)
 }

@@ -19,7 +19,7 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 		own = slices.DeleteFunc(slices.Clone(group), d.isForeign)
 	}
 	functions := slices.ContainsFunc(own, func(h Holder) bool {
-		return d.symbols.Of(d.Node(h.Type).Name)&symbols.Split == 0
+		return d.symbols.Of(d.types.Node(h.Type).Name)&symbols.Split == 0
 	})
 	switch {
 	case functions && len(own) > 1:
@@ -32,13 +32,13 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	// Here, the name has only symbols of clones, and the candidates come from BTF that a compiler
 	// wrote. Such BTF doesn't say which candidates are clones.
 	return slices.DeleteFunc(slices.Clone(group), func(h Holder) bool {
-		return d.Node(h.Type).Name != name
+		return d.types.Node(h.Type).Name != name
 	})
 }
 
 // isForeign reports whether no symbol of the linked file can belong to a candidate.
 func (d *decider) isForeign(h Holder) bool {
-	n := d.Node(h.Type)
+	n := d.types.Node(h.Type)
 	bits := d.symbols.Of(n.Name)
 	static := n.Aux == types.LinkageStatic && !h.FromBTF && d.facts.HasFiles
 	return bits&symbols.Exact == 0 ||
@@ -53,9 +53,9 @@ func (d *decider) isForeign(h Holder) bool {
 func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	contested := false
 	for i := range own {
-		name := d.Node(own[i].Type).Name
+		name := d.types.Node(own[i].Type).Name
 		contested = contested || d.symbols.Of(name)&symbols.ExactLocal != 0 &&
-			slices.ContainsFunc(own[i+1:], func(h Holder) bool { return d.Node(h.Type).Name == name })
+			slices.ContainsFunc(own[i+1:], func(h Holder) bool { return d.types.Node(h.Type).Name == name })
 	}
 	if !contested || !d.facts.HasFiles {
 		return own
@@ -67,14 +67,14 @@ func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	weights := map[Type]uint64{}
 	seen := map[types.Str]bool{}
 	for i := range own {
-		name := d.Node(own[i].Type).Name
+		name := d.types.Node(own[i].Type).Name
 		if seen[name] {
 			continue
 		}
 		seen[name] = true
 		for _, in := range d.places.units[name] {
-			if d.inFile(in.unit, &d.Nodes[in.node]) {
-				weights[in.typ] += uint64(d.Units[in.unit].Count)
+			if d.inFile(in.unit, &d.shapes.Nodes[in.node]) {
+				weights[in.typ] += uint64(d.types.Held.Units[in.unit].Count)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	var left []Holder
 	for _, h := range own {
 		w := weights[h.Type]
-		functions = functions || w != 0 && d.symbols.Of(d.Node(h.Type).Name)&symbols.Split == 0
+		functions = functions || w != 0 && d.symbols.Of(d.types.Node(h.Type).Name)&symbols.Split == 0
 		if w != 0 || h.FromBTF {
 			h.Weight = w
 			left = append(left, h)
@@ -99,7 +99,7 @@ func (d *decider) inFile(unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
 		n.Aux == types.LinkageGlobal && bits&symbols.ExactGlobal != 0 ||
-		d.places.symbols[symbolIn{n.Name, d.Units[unit].File}]
+		d.places.symbols[symbolIn{n.Name, d.types.Held.Units[unit].File}]
 }
 
 // owners returns the candidates to which the symbol belongs. If some of them have code, those

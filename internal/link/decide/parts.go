@@ -30,7 +30,7 @@ const partNames = 1 << 12
 
 // split makes parts for all names.
 func (d *decider) split() []part {
-	end := d.Graph.Strs.Len()
+	end := d.shapes.Graph.Strs.Len()
 	parts := make([]part, (end+partNames-1)/partNames)
 	for i := range parts {
 		p := &parts[i]
@@ -59,9 +59,9 @@ func (d *decider) join(p *part) {
 // findSuffixed lists the names that have a suffix, a candidate and, if there are facts, a symbol.
 // Without facts, functions that an earlier link encoded aren't clones.
 func (p *part) findSuffixed() {
-	for name := range p.Functions.KeysIn(p.from, p.to) {
+	for name := range p.types.Held.Functions.KeysIn(p.from, p.to) {
 		p.names++
-		b := p.Graph.Strs.Bytes(name)
+		b := p.shapes.Graph.Strs.Bytes(name)
 		dot := bytes.IndexByte(b, '.')
 		if dot <= 0 || p.facts != nil && p.symbols.Of(name)&symbols.Exact == 0 {
 			continue
@@ -79,7 +79,7 @@ func (p *part) findSuffixed() {
 // places.
 func (p *part) decide(c *clones) {
 	p.functions = make([]function, 0, p.names)
-	for name := range p.Functions.KeysIn(p.from, p.to) {
+	for name := range p.types.Held.Functions.KeysIn(p.from, p.to) {
 		switch c.roles[name] {
 		case asItself:
 			p.encodeFunction(name, p.candidates(name, nil))

@@ -26,11 +26,11 @@ const placesUnits = 1 << 6
 // findPlaces finds the places of the candidates for the undecided names of the parts. It returns
 // nil if there is no such name.
 func (d *decider) findPlaces(parts []part, c *clones) *places {
-	names, nodes := make([]bool, d.Graph.Strs.Len()), make([]bool, len(d.Nodes))
+	names, nodes := make([]bool, d.shapes.Graph.Strs.Len()), make([]bool, len(d.shapes.Nodes))
 	none := true
 	want := func(name types.Str) {
 		names[name], none = true, false
-		for f := range d.Functions.Of(name) {
+		for f := range d.types.Held.Functions.Of(name) {
 			nodes[f.Node] = true
 		}
 	}
@@ -45,13 +45,13 @@ func (d *decider) findPlaces(parts []part, c *clones) *places {
 	if none {
 		return nil
 	}
-	found := make([][]inUnit, (len(d.Units)+placesUnits-1)/placesUnits)
+	found := make([][]inUnit, (len(d.types.Held.Units)+placesUnits-1)/placesUnits)
 	parallel.Do(d.jobs, len(found), func(i int) {
-		for u := i * placesUnits; u < min((i+1)*placesUnits, len(d.Units)); u++ {
-			if !d.Selected[u] {
+		for u := i * placesUnits; u < min((i+1)*placesUnits, len(d.types.Held.Units)); u++ {
+			if !d.types.Held.Selected[u] {
 				continue
 			}
-			for id, k := range d.In(u) {
+			for id, k := range d.types.In(u) {
 				if nodes[id] {
 					found[i] = append(found[i], inUnit{u, id, k})
 				}
@@ -61,13 +61,13 @@ func (d *decider) findPlaces(parts []part, c *clones) *places {
 	all := &places{map[types.Str][]inUnit{}, map[symbolIn]bool{}}
 	for _, list := range found {
 		for _, at := range list {
-			name := d.Nodes[at.node].Name
+			name := d.shapes.Nodes[at.node].Name
 			all.units[name] = append(all.units[name], at)
 		}
 	}
 	for i := range d.facts.Files {
 		f := &d.facts.Files[i]
-		file, ok := d.Graph.Strs.Lookup([]byte(f.Name))
+		file, ok := d.shapes.Graph.Strs.Lookup([]byte(f.Name))
 		if !ok || f.Name == "" {
 			continue
 		}

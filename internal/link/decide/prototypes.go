@@ -3,7 +3,7 @@ package decide
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -13,8 +13,8 @@ import (
 // element; prototypes by their types, without parameter names.
 // Rule: skipped: inconsistent prototype. Which types count as equal. Source: pahole types__match.
 type looseHashes struct {
-	*resolve.Types
-	known map[types.ID]types.Hash
+	shapes *survey.Shapes
+	known  map[types.ID]types.Hash
 }
 
 func (l *looseHashes) hash(id types.ID) types.Hash {
@@ -28,10 +28,10 @@ func (l *looseHashes) hash(id types.ID) types.Hash {
 	l.known[id] = types.Hash{}
 	var refs []types.ID
 	for i := 0; i < len(list); i++ {
-		if !deep(l.Kinds[list[i]]) {
+		if !deep(l.shapes.Kinds[list[i]]) {
 			continue
 		}
-		refs = l.Graph.Refs(list[i], refs[:0])
+		refs = l.shapes.Graph.Refs(list[i], refs[:0])
 		for _, r := range refs {
 			if _, ok := l.known[r]; !ok {
 				l.known[r] = types.Hash{}
@@ -58,8 +58,8 @@ func deep(k types.Kind) bool {
 
 // content returns the loose hash of a type, from the known hashes of the types that it refers to.
 func (l *looseHashes) content(id types.ID) types.Hash {
-	n := &l.Nodes[id]
-	name, ref := l.Graph.Strs.Hash(n.Name), types.Hash{}
+	n := &l.shapes.Nodes[id]
+	name, ref := l.shapes.Graph.Strs.Hash(n.Name), types.Hash{}
 	if deep(n.Kind) {
 		name, ref = types.Hash{}, l.known[n.Ref]
 	}
@@ -76,7 +76,7 @@ func (l *looseHashes) content(id types.ID) types.Hash {
 	}
 	h := types.Start(n.Kind, size, aux, name, ref)
 	if n.Kind == types.KindFuncProto {
-		for _, e := range l.Graph.ElemsOf(n) {
+		for _, e := range l.shapes.Graph.ElemsOf(n) {
 			h.Elem(types.Hash{}, l.known[e.Ref], 0)
 		}
 	}

@@ -12,20 +12,20 @@ func (d *decider) attachTags() {
 			seen[declTag(m, m.Ref)] = true
 		}
 	}
-	for id, refs := range d.Attached(types.KindDeclTag) {
-		n := &d.Nodes[id]
+	for id, refs := range d.types.Attached(types.KindDeclTag) {
+		n := &d.shapes.Nodes[id]
 		if n.Ref == 0 {
 			continue
 		}
 		target := refs.Next(n.Ref)
-		switch d.Node(target).Kind {
+		switch d.types.Node(target).Kind {
 		case types.KindFunc, types.KindVar:
 			if target = d.encoded[target]; target == 0 {
 				continue
 			}
 		default:
-			value, on := d.Graph.Strs.Bytes(n.Name), d.BaseID(target)
-			if on != 0 && (d.extra || d.Base.HasDeclTag(value, on, n.Aux, n.Flag)) {
+			value, on := d.shapes.Graph.Strs.Bytes(n.Name), d.types.BaseID(target)
+			if on != 0 && (d.extra || d.types.Base.HasDeclTag(value, on, n.Aux, n.Flag)) {
 				continue
 			}
 		}

@@ -73,7 +73,7 @@ type variable struct {
 
 // Rule: DATASEC: order, overlaps, size. Source: pahole btf_encoder__add_datasec.
 func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) error {
-	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
+	name := d.shapes.Graph.Strs.Intern([]byte(objects[0].Section))
 	var elems []Elem
 	end := uint64(0) // of the last encoded object
 	for _, o := range inOrder(objects) {
@@ -88,7 +88,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 			continue
 		}
 		var group []Holder
-		if s, ok := d.Graph.Strs.Lookup([]byte(d.facts.SourceName(o.Name))); ok {
+		if s, ok := d.shapes.Graph.Strs.Lookup([]byte(d.facts.SourceName(o.Name))); ok {
 			group = d.ofSection(o, d.holders(types.KindVar, s))
 		}
 		v, reason := d.variable(o, group)
@@ -106,13 +106,13 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 			d.skip(o.Name, reasonName)
 			continue
 		}
-		n := d.Node(v)
+		n := d.types.Node(v)
 		size := cmp.Or(uint64(n.Size), o.Size)
 		if end = o.Offset + size; end > math.MaxUint32 || end < size {
 			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit in the "+
 				"32 bits of the format", o.Name, o.Section, o.Offset, size)
 		}
-		key := variable{n.Name, n.Aux, d.RefOf(v)}
+		key := variable{n.Name, n.Aux, d.types.RefOf(v)}
 		m, ok := vars[key]
 		if !ok {
 			m = d.make(Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: key.ref})
@@ -143,7 +143,7 @@ func inOrder(objects []facts.Object) []*facts.Object {
 
 func (d *decider) tooManyVariables(section types.Str, n int) error {
 	return fmt.Errorf("section %s has %d variables, more than BTF's limit of %d; leave out the "+
-		"feature global_var", d.Graph.Strs.String(section), n, btf.MaxVlen)
+		"feature global_var", d.shapes.Graph.Strs.String(section), n, btf.MaxVlen)
 }
 
 // variable returns the type of the candidate for an object, or 0 and the reason why there is none
@@ -168,7 +168,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 		for _, fits := range []func(uint64) bool{same, smaller} {
 			var list []Holder
 			for _, h := range group {
-				static := d.Node(h.Type).Aux == types.LinkageStatic
+				static := d.types.Node(h.Type).Aux == types.LinkageStatic
 				if h.FromBTF || static == (linkage == types.LinkageStatic) && fits(uint64(h.Size)) {
 					list = append(list, h)
 				}
@@ -192,7 +192,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 // not). If there are none, the linker has moved the variable, and ofSection returns all candidates.
 func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	perCPU := o.Section == facts.PerCPUSection
-	other := func(h Holder) bool { return !h.FromBTF && d.Node(h.Type).Flag == perCPU }
+	other := func(h Holder) bool { return !h.FromBTF && d.types.Node(h.Type).Flag == perCPU }
 	if !slices.ContainsFunc(group, other) || !slices.ContainsFunc(group, func(h Holder) bool {
 		return !other(h)
 	}) {
@@ -209,7 +209,7 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	switch {
 	case !o.Local && f.SourceName(o.Name) == o.Name:
 		return []uint32{types.LinkageGlobal}
-	case len(group) == 0, d.symbols.Of(d.Node(group[0].Type).Name)&symbols.Global != 0:
+	case len(group) == 0, d.symbols.Of(d.types.Node(group[0].Type).Name)&symbols.Global != 0:
 		return []uint32{types.LinkageStatic}
 	case o.Local && f.HasFiles && f.Files[o.File].Name == "":
 		return []uint32{types.LinkageGlobal, types.LinkageStatic}
@@ -220,7 +220,7 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 // typesDiffer reports whether a candidate has a different type from v, the commonest candidate. It
 // ignores candidates from already linked BTF and, if v's size is known, those of unknown size.
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
-	ref, sized := d.RefOf(v), d.Node(v).Size != 0
+	ref, sized := d.types.RefOf(v), d.types.Node(v).Size != 0
 	return slices.ContainsFunc(group, func(h Holder) bool {
 		return !h.FromBTF && h.Ref != 0 && h.Ref != ref && (h.Size != 0 || !sized)
 	})
@@ -259,7 +259,7 @@ func (d *decider) commonest(group []Holder) Type {
 	for _, h := range group {
 		if h.Ref != 0 && (best.Type == 0 || cmp.Or(cmp.Compare(sized(h), sized(best)),
 			cmp.Compare(h.Weight, best.Weight),
-			d.Content(best.Type).Cmp(d.Content(h.Type))) > 0) {
+			d.types.Content(best.Type).Cmp(d.types.Content(h.Type))) > 0) {
 			best = h // void, with Ref 0, isn't a candidate
 		}
 	}
@@ -268,32 +268,32 @@ func (d *decider) commonest(group []Holder) Type {
 
 // keepVariables keeps the VARs and DATASECs of BTF that is already linked.
 func (d *decider) keepVariables() error {
-	if d.LinkedWeight == nil {
+	if d.types.Held.LinkedWeight == nil {
 		return nil
 	}
-	for name := range d.Variables.Keys() {
+	for name := range d.types.Held.Variables.Keys() {
 		for _, h := range d.holders(types.KindVar, name) {
 			if h.FromBTF {
-				n := d.Node(h.Type)
+				n := d.types.Node(h.Type)
 				v := Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: h.Ref}
 				d.encodedAs(h.Type, d.make(v))
 			}
 		}
 	}
 	seen := map[types.Hash]bool{}
-	for id, refs := range d.Attached(types.KindDatasec) {
-		n := &d.Nodes[id]
+	for id, refs := range d.types.Attached(types.KindDatasec) {
+		n := &d.shapes.Nodes[id]
 		var elems []Elem
 		content := types.Start(types.KindDatasec, 0, 0, n.Hash, types.Hash{})
-		for _, e := range d.Graph.ElemsOf(n) {
+		for _, e := range d.shapes.Graph.ElemsOf(n) {
 			v := refs.Next(e.Ref)
-			content.Elem(types.Hash{}, d.Content(v), e.Val)
+			content.Elem(types.Hash{}, d.types.Content(v), e.Val)
 			if made := d.encoded[v]; made != 0 {
 				elems = append(elems, Elem{Ref: made, Val: e.Val})
 			}
 		}
 		sum := content.Sum(false)
-		if d.LinkedWeight[id] == 0 || seen[sum] {
+		if d.types.Held.LinkedWeight[id] == 0 || seen[sum] {
 			continue
 		}
 		seen[sum] = true

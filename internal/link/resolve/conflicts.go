@@ -9,7 +9,7 @@ import (
 
 type resolver struct {
 	*Types // without variants
-	*survey.Held
+	Held   *survey.Held
 	copies [][]types.ID
 	jobs   int
 
@@ -62,20 +62,20 @@ func (r *resolver) unpinned(id types.ID) types.ID {
 
 // Rule: conflicted tags.
 func (r *resolver) findConflicts() {
-	r.tags = make([]tag, len(r.Tags.List))
-	for _, id := range r.Tags.Nodes {
-		if r.Kinds[id] == types.KindStub || r.Weight[id] == 0 {
+	r.tags = make([]tag, len(r.Shapes.Tags.List))
+	for _, id := range r.Shapes.Tags.Nodes {
+		if r.Shapes.Kinds[id] == types.KindStub || r.Shapes.Weight[id] == 0 {
 			continue
 		}
-		t := &r.tags[r.Tags.Of(id)]
+		t := &r.tags[r.Shapes.Tags.Of(id)]
 		t.conflicted = t.conflicted || t.def != 0
 		t.def = id
 	}
 	for i := range r.tags {
 		t := &r.tags[i]
-		t.conflicted = t.conflicted || r.Tags.HasPinned(int32(i))
+		t.conflicted = t.conflicted || r.Shapes.Tags.HasPinned(int32(i))
 		if r.Base != nil {
-			r.lookUp(t, r.TagHash(int32(i)))
+			r.lookUp(t, r.Shapes.TagHash(int32(i)))
 		}
 		if t.conflicted {
 			r.Conflicts++
@@ -108,7 +108,7 @@ func (r *resolver) lookUp(t *tag, stub types.Hash) {
 // findRoles finds the shapes that vary: it follows references backwards from conflicted tags.
 // Rule: varying shapes.
 func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
-	r.roles = make([]role, len(r.Nodes))
+	r.roles = make([]role, len(r.Shapes.Nodes))
 	if r.Conflicts == 0 {
 		return
 	}
@@ -122,7 +122,7 @@ func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
 	vary := func(i int32) {
 		r.tags[i].varies = true
 		first := len(work)
-		work = r.Tags.Stubs(i, work)
+		work = r.Shapes.Tags.Stubs(i, work)
 		for _, id := range work[first:] {
 			r.roles[id] = stub
 		}
@@ -139,19 +139,19 @@ func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
 			if r.roles[u] != fixed {
 				continue
 			}
-			if n := &r.Nodes[u]; n.Kind == types.KindTypedef || n.IsDefinition() {
+			if n := &r.Shapes.Nodes[u]; n.Kind == types.KindTypedef || n.IsDefinition() {
 				become(u, anchor)
 			} else {
 				become(u, inner)
 			}
 			work = append(work, u)
-			if t := r.Tags.Of(u); t >= 0 && !r.tags[t].varies && r.Weight[u] != 0 {
+			if t := r.Shapes.Tags.Of(u); t >= 0 && !r.tags[t].varies && r.Shapes.Weight[u] != 0 {
 				vary(t)
 			}
 		}
 	}
-	for _, id := range r.Tags.Nodes { // definitions that vary only because their tags do
-		if r.tags[r.Tags.Of(id)].varies {
+	for _, id := range r.Shapes.Tags.Nodes { // definitions that vary only because their tags do
+		if r.tags[r.Shapes.Tags.Of(id)].varies {
 			become(id, anchor)
 		}
 	}
@@ -167,7 +167,7 @@ func (r *resolver) findRoles(users *survey.Lists[types.ID, types.ID]) {
 
 // isUser reports whether a shape is that of a function, variable, section or declaration tag.
 func (r *resolver) isUser(id types.ID) bool {
-	switch r.Kinds[id] {
+	switch r.Shapes.Kinds[id] {
 	case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
 		return true
 	}
@@ -177,15 +177,15 @@ func (r *resolver) isUser(id types.ID) bool {
 // findRolesOfUsers finds the functions, variables, sections and declaration tags that vary because
 // their references vary.
 func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
-	for _, list := range []*survey.Candidates{&r.Functions, &r.Variables} {
+	for _, list := range []*survey.Candidates{&r.Held.Functions, &r.Held.Variables} {
 		for c := range list.All() {
 			if r.roles[c.Ref] != fixed {
 				become(c.Node, inner)
 			}
 		}
 	}
-	for _, id := range slices.Concat(r.Sections, r.DeclTags) {
-		for _, c := range r.Graph.Refs(id, nil) {
+	for _, id := range slices.Concat(r.Held.Sections, r.Held.DeclTags) {
+		for _, c := range r.Shapes.Graph.Refs(id, nil) {
 			if r.roles[c] != fixed {
 				become(id, inner)
 			}
@@ -204,7 +204,7 @@ const (
 // findLarge turns large inner shapes into anchors. In the list varying, a shape comes after the
 // shapes that it refers to.
 func (r *resolver) findLarge(varying []types.ID) {
-	sizes := make([]uint16, len(r.Nodes))
+	sizes := make([]uint16, len(r.Shapes.Nodes))
 	for least := large; !r.findLargerThan(least, varying, sizes); least /= 2 {
 	}
 }
@@ -217,7 +217,7 @@ func (r *resolver) findLargerThan(least int, varying []types.ID, sizes []uint16)
 	slots := 0
 	for _, id := range varying {
 		size := 1
-		refs = r.Graph.Refs(id, refs[:0])
+		refs = r.Shapes.Graph.Refs(id, refs[:0])
 		for _, c := range refs {
 			switch r.roles[c] {
 			case inner:

@@ -40,13 +40,13 @@ const someUnits = 1 << 10
 // varying calls do for each unit, in order, with the varying shapes that the unit holds, in the
 // unit's order. The function must not keep the list.
 func (r *resolver) varying(do func(u int, varying []types.ID)) {
-	lists := make([][]types.ID, min(someUnits, len(r.Units)))
-	for first := 0; first < len(r.Units); first += someUnits {
-		n := min(someUnits, len(r.Units)-first)
+	lists := make([][]types.ID, min(someUnits, len(r.Held.Units)))
+	for first := 0; first < len(r.Held.Units); first += someUnits {
+		n := min(someUnits, len(r.Held.Units)-first)
 		parallel.Do(r.jobs, n, func(i int) {
 			lists[i] = lists[i][:0]
-			if u := first + i; r.Selected[u] {
-				lists[i] = r.appendVarying(lists[i], r.Units[u].Items)
+			if u := first + i; r.Held.Selected[u] {
+				lists[i] = r.appendVarying(lists[i], r.Held.Units[u].Items)
 			}
 		})
 		for i, list := range lists[:n] {
@@ -68,16 +68,17 @@ func (r *resolver) appendVarying(list, items []types.ID) []types.ID {
 // findEnvironments groups the selected units by their varying definitions and typedefs.
 // Rule: environments.
 func (r *resolver) findEnvironments() {
-	n := len(r.Units)
+	n := len(r.Held.Units)
 	r.of, r.roots, r.attached = make([]int32, n), make([][]types.ID, n), make([][]types.ID, n)
 	bySum := map[types.Hash]int32{}
-	g := gatherer{r: r, stamp: make([]int32, len(r.Nodes)), part: make([]int32, len(r.Nodes))}
+	nodes := len(r.Shapes.Nodes)
+	g := gatherer{r: r, stamp: make([]int32, nodes), part: make([]int32, nodes)}
 	r.varying(func(u int, varying []types.ID) {
 		r.of[u] = -1
 		if len(varying) == 0 {
 			return
 		}
-		g.begin(r.Units[u].FromBTF)
+		g.begin(r.Held.Units[u].FromBTF)
 		g.take(varying)
 		r.roots[u], r.attached[u] = g.roots, g.attached
 		if len(g.anchors) == 0 && len(g.roots) == 0 && len(g.attached) == 0 {
@@ -91,7 +92,7 @@ func (r *resolver) findEnvironments() {
 		}
 		r.of[u] = e
 		r.list[e].units = append(r.list[e].units, int32(u))
-		r.list[e].weight += uint64(r.Units[u].Count)
+		r.list[e].weight += uint64(r.Held.Units[u].Count)
 	})
 	for _, items := range r.copies {
 		g.begin(true)
@@ -105,7 +106,7 @@ func (r *resolver) findEnvironments() {
 // dropUnheld drops the anchors that no environment holds. Only a graph that wasn't read from a file
 // has such anchors. They would affect colours, and colours break ties.
 func (r *resolver) dropUnheld() {
-	held := make([]bool, len(r.Nodes))
+	held := make([]bool, len(r.Shapes.Nodes))
 	for e := range r.list {
 		for _, id := range r.list[e].anchors {
 			held[id] = true
@@ -145,7 +146,7 @@ func (g *gatherer) note(id types.ID) bool {
 		return false
 	}
 	g.stamp[id] = g.round
-	h := types.Start(types.KindVoid, 0, 0, g.r.Nodes[id].Hash, types.Hash{})
+	h := types.Start(types.KindVoid, 0, 0, g.r.Shapes.Nodes[id].Hash, types.Hash{})
 	g.sum = g.sum.Plus(h.Sum(false))
 	return true
 }
@@ -172,7 +173,7 @@ func (g *gatherer) take(varying []types.ID) {
 		var refs []types.ID
 		for _, id := range varying {
 			if r.roles[id] == inner || r.roles[id] == anchor {
-				refs = r.Graph.Refs(id, refs[:0])
+				refs = r.Shapes.Graph.Refs(id, refs[:0])
 				for _, c := range refs {
 					g.part[c] = g.round
 				}
@@ -183,12 +184,12 @@ func (g *gatherer) take(varying []types.ID) {
 		switch r.roles[id] {
 		case stub:
 			if g.note(id) {
-				g.declares = append(g.declares, r.Tags.Of(id))
+				g.declares = append(g.declares, r.Shapes.Tags.Of(id))
 			}
 		case anchor:
 			g.anchor(id)
 		case inner:
-			kind := r.Kinds[id]
+			kind := r.Shapes.Kinds[id]
 			switch {
 			case kind == types.KindDeclTag || kind == types.KindDatasec:
 				g.attached = append(g.attached, id)
@@ -231,7 +232,7 @@ func (r *resolver) enter(e int32) *view {
 	for _, id := range r.list[e].anchors {
 		v.held[id] = v.round
 		v.node[id] = -1
-		if t := r.Tags.Of(id); t >= 0 {
+		if t := r.Shapes.Tags.Of(id); t >= 0 {
 			if v.defined[t] == v.round {
 				v.def[t] = several
 				continue
@@ -266,12 +267,12 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	case r.roles[slot] == anchor:
 		return slot
 	case r.isPinned(slot):
-		if d := r.Nodes[slot].Ref; v.holds(d) {
+		if d := r.Shapes.Nodes[slot].Ref; v.holds(d) {
 			return d
 		}
 		return 0
 	}
-	t := r.Tags.Of(slot)
+	t := r.Shapes.Tags.Of(slot)
 	if r.isSplit(v) {
 		switch {
 		case r.ofBaseForward(v, t):

@@ -76,7 +76,7 @@ func (f *forwards) poll(v *view, root types.ID) {
 		if id == 0 {
 			continue
 		}
-		b := ballot{f.r.unpinned(root), f.r.Tags.Of(s)}
+		b := ballot{f.r.unpinned(root), f.r.Shapes.Tags.Of(s)}
 		meaning := vote(f.g.node(v, id))
 		if old, ok := f.votes[b]; !ok {
 			f.votes[b] = meaning
@@ -94,7 +94,7 @@ func (f *forwards) count(weight []uint64) {
 	}
 	held := map[definition]uint64{}
 	for i, w := range weight {
-		if t := f.r.Tags.Of(f.g.nodes[i].anchor); t >= 0 && w != 0 {
+		if t := f.r.Shapes.Tags.Of(f.g.nodes[i].anchor); t >= 0 && w != 0 {
 			held[definition{t, f.g.colours[i]}] += w
 		}
 	}
@@ -119,7 +119,7 @@ func (f *forwards) count(weight []uint64) {
 // Rule: forward declarations: what they mean (rules 1 to 5). BTF that was already linked is an
 // exception. Source: libbpf btf_dedup_is_equiv, btf_dedup_merge_hypot_map, btf_dedup_resolve_fwds.
 func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
-	tag := f.r.Tags.Of(slot)
+	tag := f.r.Shapes.Tags.Of(slot)
 	if f.r.list[v.env].linked && v.declares(tag) {
 		if f.only[tag] {
 			return f.most[tag]

@@ -79,7 +79,7 @@ func (g *graph) slots(i int) ([]types.ID, []target) {
 	return s, g.targets[n.first : int(n.first)+len(s)]
 }
 
-func (g *graph) isDefinition(i int32) bool { return g.r.Tags.Of(g.nodes[i].anchor) >= 0 }
+func (g *graph) isDefinition(i int32) bool { return g.r.Shapes.Tags.Of(g.nodes[i].anchor) >= 0 }
 
 func (g *graph) copied(n *node) bool { return n.env >= 0 && g.r.list[n.env].copied }
 
@@ -103,11 +103,11 @@ func (g *graph) add(id types.ID, env int32) int32 {
 //     common environment, or that is open only in the common environment;
 //   - the anchor leads to another anchor for which the environment has its own node.
 func newGraph(r *resolver, m *meanings) *graph {
-	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
+	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Shapes.Nodes)),
 		own: make([][]ownNode, len(r.list))}
 	m.g = g
 	for _, id := range r.anchors {
-		if t := r.Tags.Of(id); t < 0 || r.common[t] == id {
+		if t := r.Shapes.Tags.Of(id); t < 0 || r.common[t] == id {
 			g.common[id] = g.add(id, -1) + 1
 		}
 	}
@@ -153,7 +153,7 @@ func (g *graph) addEnvironment(e int32) {
 				mark(u)
 			}
 		}
-		if t := r.Tags.Of(id); t >= 0 && v.definition(t) == id {
+		if t := r.Shapes.Tags.Of(id); t >= 0 && v.definition(t) == id {
 			for u := range r.users.ofTag.Of(t) {
 				if v.holds(u) {
 					mark(u)
@@ -204,10 +204,10 @@ func (g *graph) connect() {
 			case g.r.roles[s] == anchor:
 				targets[j] = target(g.commonNode(s))
 			case g.usual != nil && g.usual[int(n.first)+j]:
-				tag := g.r.Tags.Of(s)
+				tag := g.r.Shapes.Tags.Of(s)
 				targets[j] = g.typeOf(g.forwards.usual(n.anchor, tag), tag)
 			default:
-				targets[j] = g.inCommon(g.r.Tags.Of(s))
+				targets[j] = g.inCommon(g.r.Shapes.Tags.Of(s))
 			}
 		}
 	}
@@ -219,11 +219,11 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 		return target(g.node(v, id))
 	}
 	if r.isPinned(slot) {
-		if to, ok := g.pinnedNode(r.Nodes[slot].Ref); ok {
+		if to, ok := g.pinnedNode(r.Shapes.Nodes[slot].Ref); ok {
 			return target(to)
 		}
 	}
-	if to, ok := r.ofSplit(v, r.Tags.Of(slot)); ok {
+	if to, ok := r.ofSplit(v, r.Shapes.Tags.Of(slot)); ok {
 		return to
 	}
 	return g.open(v, root, slot)
@@ -267,7 +267,7 @@ func (g *graph) precedes(a, b *node) bool {
 			return x.sum.Less(y.sum)
 		}
 	}
-	return r.Nodes[a.anchor].Hash.Less(r.Nodes[b.anchor].Hash)
+	return r.Shapes.Nodes[a.anchor].Hash.Less(r.Shapes.Nodes[b.anchor].Hash)
 }
 
 // refine colours the nodes: two nodes have the same colour if and only if they are the same type,
@@ -318,7 +318,7 @@ func (g *graph) outsideColour(t target) types.Hash {
 	if ofBase {
 		return base.IDHash(g.r.tags[tag].definition)
 	}
-	return g.r.TagHash(tag)
+	return g.r.Shapes.TagHash(tag)
 }
 
 // colour returns the colour of a target, after refine.

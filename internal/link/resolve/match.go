@@ -93,7 +93,7 @@ func (m *matcher) findPairs(most int) bool {
 	steps := 0
 	for i := range m.nodes {
 		anchor := m.nodes[i].anchor
-		each := 1 + int(m.r.Nodes[anchor].Count) + len(m.r.slotsOf(anchor))
+		each := 1 + int(m.r.Shapes.Nodes[anchor].Count) + len(m.r.slotsOf(anchor))
 		for id := range m.r.baseTypes(m.r.PlainShape(anchor), most) {
 			if steps += each; steps > maxCompared && most > fewSameShape {
 				return false
@@ -172,7 +172,7 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 func (m *matcher) matchesLoosely(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	if r.roles[slot] == stub && r.Base.Declares(id) {
-		if t != forward(r.Tags.Of(slot)) {
+		if t != forward(r.Shapes.Tags.Of(slot)) {
 			m.pairs[user].forwards++
 		}
 		return true

@@ -62,7 +62,7 @@ func (p *peers) peer(v *view) *peer {
 	r := p.r
 	m := &peer{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}
 	for _, id := range r.list[v.env].anchors {
-		t := r.Tags.Of(id)
+		t := r.Shapes.Tags.Of(id)
 		if t >= 0 && r.tags[t].conflicted && v.definition(t) == id && r.common[t] != id {
 			m.uncommon = append(m.uncommon, id)
 		}
@@ -71,7 +71,7 @@ func (p *peers) peer(v *view) *peer {
 		return nil
 	}
 	for _, id := range r.list[v.env].anchors {
-		if t := r.Tags.Of(id); t >= 0 {
+		if t := r.Shapes.Tags.Of(id); t >= 0 {
 			m.holds[id] = p.g.node(v, id)
 			if r.tags[t].conflicted {
 				m.single[t] = v.definition(t)
@@ -97,7 +97,7 @@ func (p *peers) workBound() float64 {
 		}
 	}
 	n := float64(len(p.of))
-	walk := len(p.r.anchors) + len(p.r.tags) + len(p.r.Nodes)/16
+	walk := len(p.r.anchors) + len(p.r.tags) + len(p.r.Shapes.Nodes)/16
 	return n*n*float64(single)*float64(tags) + float64(len(walked))*float64(walk)
 }
 
@@ -122,7 +122,7 @@ func (p *peers) ask(m *peer, tag int32) types.Hash {
 	var same []int32 // the peers with the same uncommon definitions, as far as the tag leads to them
 	first := true
 	for _, id := range m.uncommon {
-		switch t := p.r.Tags.Of(id); {
+		switch t := p.r.Shapes.Tags.Of(id); {
 		case !p.leads(tag, t):
 		case first:
 			first, same = false, p.having[id]
@@ -165,17 +165,17 @@ func (p *peers) leads(tag, to int32) bool {
 	if leads == nil {
 		r := p.r
 		leads = make([]bool, len(r.tags))
-		seen := make([]bool, len(r.Nodes))
+		seen := make([]bool, len(r.Shapes.Nodes))
 		work := slices.Collect(r.users.ofTag.Of(to))
 		for len(work) > 0 {
 			id := work[len(work)-1]
 			work = work[:len(work)-1]
-			if seen[id] || survey.Named(&r.Nodes[id]) && r.Weight[id] == 0 {
+			if seen[id] || survey.Named(&r.Shapes.Nodes[id]) && r.Shapes.Weight[id] == 0 {
 				continue
 			}
 			seen[id] = true
 			work = slices.AppendSeq(work, r.users.ofAnchor.Of(id))
-			if t := r.Tags.Of(id); t >= 0 && !leads[t] {
+			if t := r.Shapes.Tags.Of(id); t >= 0 && !leads[t] {
 				leads[t] = true
 				work = slices.AppendSeq(work, r.users.ofTag.Of(t))
 			}

@@ -25,7 +25,7 @@ func resolveUnits(p *linktest.Builder, b base.Base) resolved {
 // pointee returns what the first member of struct k, a pointer, points to.
 func pointee(t resolved, k Type) Type {
 	refs := t.Refs(k)
-	pointer := refs.Next(t.Graph.ElemsOf(t.Node(k))[0].Ref)
+	pointer := refs.Next(t.Shapes.Graph.ElemsOf(t.Node(k))[0].Ref)
 	return t.RefOf(pointer)
 }
 
@@ -125,7 +125,7 @@ func TestBase(t *testing.T) {
 		t.Error("what the unit adds doesn't lead to the base's struct outer")
 	}
 	refs := r.Refs(r.In(u, holder))
-	if k := refs.Next(r.Graph.ElemsOf(&r.Nodes[holder])[0].Ref); r.BaseID(k) != 0 {
+	if k := refs.Next(r.Shapes.Graph.ElemsOf(&r.Shapes.Nodes[holder])[0].Ref); r.BaseID(k) != 0 {
 		t.Error("a pointer to the unit's struct inner is the base's, which points to a declaration")
 	}
 }

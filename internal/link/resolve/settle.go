@@ -40,13 +40,14 @@ func (r *resolver) settle() *graph {
 func (r *resolver) findCommon() {
 	r.common = make([]types.ID, len(r.tags))
 	for _, id := range r.anchors {
-		t := r.Tags.Of(id)
-		if t < 0 || r.Weight[id] == 0 {
+		t := r.Shapes.Tags.Of(id)
+		if t < 0 || r.Shapes.Weight[id] == 0 {
 			continue
 		}
 		d := r.common[t]
-		if d == 0 || r.Weight[id] > r.Weight[d] ||
-			r.Weight[id] == r.Weight[d] && r.Nodes[id].Hash.Less(r.Nodes[d].Hash) {
+		if d == 0 || r.Shapes.Weight[id] > r.Shapes.Weight[d] ||
+			r.Shapes.Weight[id] == r.Shapes.Weight[d] &&
+				r.Shapes.Nodes[id].Hash.Less(r.Shapes.Nodes[d].Hash) {
 			r.common[t] = id
 		}
 	}
@@ -80,8 +81,8 @@ func (m *meanings) findUsual() {
 			if m.r.roles[s] != stub || m.r.isPinned(s) {
 				continue
 			}
-			tag := m.r.Tags.Of(s)
-			m.usual[int(n.first)+j] = m.r.Weight[m.r.common[tag]] < m.r.Weight[n.anchor]/2 &&
+			tag := m.r.Shapes.Tags.Of(s)
+			m.usual[int(n.first)+j] = m.r.Shapes.Weight[m.r.common[tag]] < m.r.Shapes.Weight[n.anchor]/2 &&
 				m.forwards.usual(n.anchor, tag) != m.draft.colour(m.draft.inCommon(tag))
 		}
 	}
@@ -90,7 +91,7 @@ func (m *meanings) findUsual() {
 // differs reports whether an open slot of root means something other than in the common
 // environment. usual is set if the slot is open in the common environment.
 func (m *meanings) differs(v *view, root, slot types.ID, usual bool) bool {
-	tag := m.r.Tags.Of(slot)
+	tag := m.r.Shapes.Tags.Of(slot)
 	if _, ok := m.r.ofSplit(v, tag); ok || m.draft == nil {
 		return ok
 	}
@@ -102,7 +103,7 @@ func (m *meanings) differs(v *view, root, slot types.ID, usual bool) bool {
 }
 
 func (m *meanings) open(v *view, root, slot types.ID) target {
-	tag := m.r.Tags.Of(slot)
+	tag := m.r.Shapes.Tags.Of(slot)
 	if m.draft == nil {
 		return m.inCommon(tag)
 	}

@@ -11,11 +11,11 @@ import (
 func (r *resolver) slotsOf(id types.ID) []types.ID {
 	s := &r.slots
 	if s.of == nil {
-		s.of = make([]uint32, len(r.Nodes))
+		s.of = make([]uint32, len(r.Shapes.Nodes))
 	}
 	if s.of[id] == 0 {
 		firstNode, firstFound := len(s.nodes), len(s.found) // slotsOf calls itself
-		s.nodes = r.Graph.Refs(id, s.nodes)
+		s.nodes = r.Shapes.Graph.Refs(id, s.nodes)
 		for _, c := range s.nodes[firstNode:] {
 			switch r.roles[c] {
 			case fixed:
@@ -45,7 +45,7 @@ type slots struct {
 
 // isPinned reports whether a slot is a pinned stub, which means one particular definition.
 func (r *resolver) isPinned(slot types.ID) bool {
-	return r.roles[slot] == stub && r.Nodes[slot].IsPinned()
+	return r.roles[slot] == stub && r.Shapes.Nodes[slot].IsPinned()
 }
 
 // users has lists: for each anchor, the anchors that have a slot for it; for each tag, the anchors
@@ -56,12 +56,12 @@ type users struct {
 }
 
 func (r *resolver) findUsers() {
-	r.users.ofAnchor = survey.NewLists[types.ID, types.ID](len(r.Nodes), 0)
+	r.users.ofAnchor = survey.NewLists[types.ID, types.ID](len(r.Shapes.Nodes), 0)
 	r.users.ofTag = survey.NewLists[int32, types.ID](len(r.tags), 0)
 	for _, id := range r.anchors {
 		for _, s := range r.slotsOf(id) {
 			if r.roles[s] == stub {
-				r.users.ofTag.Add(r.Tags.Of(s), id)
+				r.users.ofTag.Add(r.Shapes.Tags.Of(s), id)
 			} else {
 				r.users.ofAnchor.Add(s, id)
 			}

@@ -22,13 +22,13 @@ func TestVariants(t *testing.T) {
 	p := linktest.New()
 	p.Int("int")
 	r := newResolver(p)
-	v := &maker{variants: &variants{begin: len(r.Nodes)}, r: r}
+	v := &maker{variants: &variants{begin: len(r.Shapes.Nodes)}, r: r}
 	colour := func(i int) types.Hash { return types.Hash{A: uint64(i % 700), B: uint64(i)} }
 	const n = 2*chunkSize + 10
 	var first *variant
 	for i := range n {
 		k, fresh := v.find(colour(i), types.ID(i))
-		if fresh == nil || int(k) != len(v.r.Nodes)+i || fresh.node != types.ID(i) {
+		if fresh == nil || int(k) != len(v.r.Shapes.Nodes)+i || fresh.node != types.ID(i) {
 			t.Fatalf("variant %d: number %d, %+v", i, k, fresh)
 		}
 		if i == 0 {
@@ -37,11 +37,11 @@ func TestVariants(t *testing.T) {
 	}
 	for i := range n {
 		k, fresh := v.find(colour(i), 0)
-		if fresh != nil || int(k) != len(v.r.Nodes)+i || v.at(k).colour != colour(i) {
+		if fresh != nil || int(k) != len(v.r.Shapes.Nodes)+i || v.at(k).colour != colour(i) {
 			t.Fatalf("variant %d: found %d, fresh: %v", i, k, fresh != nil)
 		}
 	}
-	if first != v.at(Type(len(v.r.Nodes))) {
+	if first != v.at(Type(len(v.r.Shapes.Nodes))) {
 		t.Error("the first variant has moved")
 	}
 	v.frozen = true
@@ -61,9 +61,9 @@ func TestVarying(t *testing.T) {
 	for _, jobs := range []int{1, 3} {
 		r := newResolver(p)
 		r.jobs = jobs
-		r.roles = make([]role, len(r.Nodes))
+		r.roles = make([]role, len(r.Shapes.Nodes))
 		r.roles[b] = anchor
-		r.Selected[units-3] = false
+		r.Held.Selected[units-3] = false
 		next := 0
 		r.varying(func(u int, varying []types.ID) {
 			var want []types.ID

@@ -23,7 +23,7 @@ type (
 
 // Types has the types that the shapes become. Nothing changes it after Resolve.
 type Types struct {
-	*survey.Shapes
+	Shapes    *survey.Shapes
 	Base      base.Base // the base of the result, or nil if there is none
 	Conflicts int       // how many tags have several definitions
 	Found     Found     // zero without a base
@@ -37,8 +37,8 @@ type Types struct {
 // Candidates has the types, and which functions and variables units hold.
 type Candidates struct {
 	*Types
-	*survey.Held
-	held       map[types.Str][]Type // by name: the variants of functions and variables
+	Held       *survey.Held
+	byName     map[types.Str][]Type // by name: the variants of functions and variables
 	candidates [][]Type             // by unit: the types of varying functions and variables, in order
 	attached   []attachment
 }
@@ -70,7 +70,7 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) (*Can
 		r.findEnvironments()
 	}
 	if len(r.list) > 0 {
-		r.view = newView(len(r.tags), len(r.Nodes))
+		r.view = newView(len(r.tags), len(r.Shapes.Nodes))
 		u.made = r.makeVariants(c, r.settle())
 	}
 	c.findHeld()
@@ -79,17 +79,17 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) (*Can
 
 // findHeld lists the variants that units hold as functions and variables.
 func (t *Candidates) findHeld() {
-	t.held = map[types.Str][]Type{}
+	t.byName = map[types.Str][]Type{}
 	for k := range t.Variants {
 		if t.variants.at(k).weight != 0 {
 			name := t.Node(k).Name
-			t.held[name] = append(t.held[name], k)
+			t.byName[name] = append(t.byName[name], k)
 		}
 	}
 }
 
 // Len is the number of types, void included. Numbers from Len on are free for other packages.
-func (t *Types) Len() int { return len(t.Nodes) + t.variants.len }
+func (t *Types) Len() int { return len(t.Shapes.Nodes) + t.variants.len }
 
 // Fixed reports whether a shape is the same type in all units.
 func (t *Types) Fixed(id types.ID) bool { return t.roles[id] == fixed }
@@ -98,8 +98,8 @@ func (t *Types) Fixed(id types.ID) bool { return t.roles[id] == fixed }
 // Rule: forward declarations: of a tag that isn't conflicted. Source: libbpf
 // btf_dedup_resolve_fwds.
 func (t *Types) Of(id types.ID) Type {
-	if t.Kinds[id] == types.KindStub {
-		if def := t.tags[t.Tags.Of(id)].def; def != 0 {
+	if t.Shapes.Kinds[id] == types.KindStub {
+		if def := t.tags[t.Shapes.Tags.Of(id)].def; def != 0 {
 			return typeOf(def)
 		}
 	}
@@ -107,7 +107,7 @@ func (t *Types) Of(id types.ID) Type {
 }
 
 // IsFixed reports whether a type is that of a fixed shape.
-func (t *Types) IsFixed(k Type) bool { return int(k) < len(t.Nodes) }
+func (t *Types) IsFixed(k Type) bool { return int(k) < len(t.Shapes.Nodes) }
 
 // Shape returns the shape of a type.
 func (t *Types) Shape(k Type) types.ID {
@@ -118,7 +118,7 @@ func (t *Types) Shape(k Type) types.ID {
 }
 
 // Node returns the node of a type's shape.
-func (t *Types) Node(k Type) *types.Node { return &t.Nodes[t.Shape(k)] }
+func (t *Types) Node(k Type) *types.Node { return &t.Shapes.Nodes[t.Shape(k)] }
 
 // Content returns a hash of the content of a type, the same one in every link of the same units.
 func (t *Types) Content(k Type) types.Hash {
@@ -132,7 +132,7 @@ func (t *Types) Content(k Type) types.Hash {
 // unpinned: it ignores which definitions the tags mean.
 func (t *Types) PlainShape(id types.ID) types.Hash {
 	if t.plain == nil {
-		return t.Nodes[id].Hash
+		return t.Shapes.Nodes[id].Hash
 	}
 	return t.plain[id]
 }
@@ -150,7 +150,7 @@ func (t *Types) BaseID(k Type) uint32 {
 
 // Variants calls yield with each variant, and with whether a unit holds it directly (root).
 func (t *Types) Variants(yield func(k Type, root bool) bool) {
-	for k := Type(len(t.Nodes)); int(k) < t.Len(); k++ {
+	for k := Type(len(t.Shapes.Nodes)); int(k) < t.Len(); k++ {
 		if !yield(k, t.variants.at(k).root) {
 			return
 		}
@@ -177,14 +177,14 @@ func (w *Refs) Next(id types.ID) Type {
 	return k
 }
 
-// Resolved returns a type's node and its elements, with the types that the references mean. The node
-// has no hash.
+// Resolved returns a type's node and its elements, with the types that the references mean. The
+// node has no hash.
 func (t *Types) Resolved(k Type) (Node, []Elem) {
 	n, refs := t.Node(k), t.Refs(k)
 	made := Node{Kind: n.Kind, Flag: n.Flag, Name: n.Name, Size: n.Size, Aux: n.Aux,
 		Ref: refs.Next(n.Ref)}
 	elems := make([]Elem, 0, n.Count)
-	for _, e := range t.Graph.ElemsOf(n) {
+	for _, e := range t.Shapes.Graph.ElemsOf(n) {
 		elems = append(elems, Elem{Name: e.Name, Ref: refs.Next(e.Ref), Val: e.Val})
 	}
 	return made, elems
@@ -216,7 +216,7 @@ func (u *Units) In(unit int, id types.ID) Type {
 func (t *Candidates) In(unit int) iter.Seq2[types.ID, Type] {
 	return func(yield func(types.ID, Type) bool) {
 		varying := 0
-		for _, id := range t.CandidatesOf(unit) {
+		for _, id := range t.Held.CandidatesOf(unit) {
 			k := typeOf(id)
 			if !t.Fixed(id) {
 				k = t.candidates[unit][varying]
@@ -232,18 +232,18 @@ func (t *Candidates) In(unit int) iter.Seq2[types.ID, Type] {
 // Attached returns the declaration tags or the sections that units hold, and the references of
 // each. A declaration tag or section that varies is returned once for each unit that holds it.
 func (t *Candidates) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
-	list := t.DeclTags
+	list := t.Held.DeclTags
 	if kind == types.KindDatasec {
-		list = t.Sections
+		list = t.Held.Sections
 	}
 	return func(yield func(types.ID, Refs) bool) {
 		for _, id := range list {
-			if t.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t.Types}) {
+			if t.Shapes.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t.Types}) {
 				return
 			}
 		}
 		for _, a := range t.attached {
-			if t.Kinds[a.node] == kind && !yield(a.node, Refs{t.Types, a.refs}) {
+			if t.Shapes.Kinds[a.node] == kind && !yield(a.node, Refs{t.Types, a.refs}) {
 				return
 			}
 		}
@@ -261,24 +261,24 @@ type Holder struct {
 
 // Holders appends the functions or variables with this name that units hold.
 func (t *Candidates) Holders(kind types.Kind, name types.Str, into []Holder) []Holder {
-	list := &t.Functions
+	list := &t.Held.Functions
 	if kind == types.KindVar {
-		list = &t.Variables
+		list = &t.Held.Variables
 	}
 	varies := false
 	for c := range list.Of(name) {
-		switch weight := t.Weight[c.Node]; {
+		switch weight := t.Shapes.Weight[c.Node]; {
 		case !t.Fixed(c.Node):
 			varies = true
 		case weight != 0:
-			linked := t.LinkedWeight != nil && t.LinkedWeight[c.Node] != 0
+			linked := t.Held.LinkedWeight != nil && t.Held.LinkedWeight[c.Node] != 0
 			into = append(into, Holder{typeOf(c.Node), t.Of(c.Ref), weight, c.Size, linked})
 		}
 	}
 	if varies {
-		for _, k := range t.held[name] {
+		for _, k := range t.byName[name] {
 			v := t.variants.at(k)
-			if n := &t.Nodes[v.node]; n.Kind == kind {
+			if n := &t.Shapes.Nodes[v.node]; n.Kind == kind {
 				into = append(into, Holder{k, t.RefOf(k), v.weight, n.Size, v.linked})
 			}
 		}

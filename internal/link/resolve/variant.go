@@ -99,7 +99,7 @@ func (t *variants) refsOf(v *variant) []Type { return t.refs[v.first:v.end:v.end
 func (t *maker) typeOf(to target) Type {
 	if to < 0 {
 		tag, _ := to.tag()
-		k, fresh := t.find(t.g.outsideColour(to), t.r.Tags.Stubs(tag, nil)[0])
+		k, fresh := t.find(t.g.outsideColour(to), t.r.Shapes.Tags.Stubs(tag, nil)[0])
 		if fresh != nil {
 			fresh.based = t.r.baseID(to)
 		}
@@ -128,7 +128,7 @@ func (t *maker) finish() {
 // fill sets the references of variant k, whose slots mean the given targets.
 func (t *maker) fill(k Type, targets []target) {
 	firstNode, firstFound := len(t.nodes), len(t.found) // fill calls itself
-	t.nodes = t.r.Graph.Refs(t.at(k).node, t.nodes)
+	t.nodes = t.r.Shapes.Graph.Refs(t.at(k).node, t.nodes)
 	for _, c := range t.nodes[firstNode:] {
 		switch t.r.roles[c] {
 		case fixed:
@@ -171,7 +171,7 @@ func (t *maker) in(v *view, id types.ID) Type {
 		if d := t.r.anchorOf(v, id); d != 0 {
 			return t.typeOf(target(t.g.node(v, d)))
 		}
-		return t.typeOf(forward(t.r.Tags.Of(id)))
+		return t.typeOf(forward(t.r.Shapes.Tags.Of(id)))
 	}
 	var targets []target
 	for _, s := range t.r.slotsOf(id) {
@@ -183,7 +183,7 @@ func (t *maker) in(v *view, id types.ID) Type {
 // makeVariants fills in c.variants, c.candidates and c.attached.
 func (r *resolver) makeVariants(c *Candidates, g *graph) *maker {
 	t := &maker{variants: &c.variants, r: r, g: g}
-	c.candidates = make([][]Type, len(r.Units))
+	c.candidates = make([][]Type, len(r.Held.Units))
 	for i := range g.nodes {
 		if g.exists(i) && !g.copied(&g.nodes[i]) {
 			t.at(t.typeOf(target(i))).root = true
@@ -192,14 +192,14 @@ func (r *resolver) makeVariants(c *Candidates, g *graph) *maker {
 	for e := range r.list {
 		v := g.enter(int32(e))
 		for _, u := range r.list[e].units {
-			unit := &r.Units[u]
+			unit := &r.Held.Units[u]
 			c.candidates[u] = make([]Type, 0, len(r.roots[u]))
 			for _, id := range r.roots[u] {
 				typ := t.in(v, id)
 				k := t.at(typ)
 				k.weight += uint64(unit.Count)
 				k.linked = k.linked || unit.FromBTF && unit.Count > 0
-				if kind := r.Kinds[id]; kind == types.KindFunc || kind == types.KindVar {
+				if kind := r.Shapes.Kinds[id]; kind == types.KindFunc || kind == types.KindVar {
 					c.candidates[u] = append(c.candidates[u], typ)
 				} else {
 					k.root = true
@@ -207,7 +207,7 @@ func (r *resolver) makeVariants(c *Candidates, g *graph) *maker {
 			}
 			for _, id := range r.attached[u] {
 				a := attachment{node: id}
-				for _, ref := range r.Graph.Refs(id, nil) {
+				for _, ref := range r.Shapes.Graph.Refs(id, nil) {
 					if r.roles[ref] != fixed {
 						a.refs = append(a.refs, t.in(v, ref))
 					}
@@ -266,10 +266,10 @@ func (t *maker) matchInner() {
 // refsToTags appends a shape's references, but only those to tags or to types that lead to one.
 func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 	if r.reachTags == nil {
-		r.reachTags = r.Graph.Leads()
+		r.reachTags = r.Shapes.Graph.Leads()
 	}
 	first := len(into)
-	into = r.Graph.Refs(shape, into)
+	into = r.Shapes.Graph.Refs(shape, into)
 	kept := into[:first]
 	for _, c := range into[first:] {
 		if r.reachTags[c] {
@@ -282,13 +282,13 @@ func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 // fixedBaseID returns the id that a fixed shape's type has in the base, or 0 if it isn't there.
 // Rule: forward declarations: of a tag that isn't conflicted. In the base.
 func (t *Types) fixedBaseID(id types.ID) uint32 {
-	n := &t.Nodes[id]
+	n := &t.Shapes.Nodes[id]
 	if n.Kind == types.KindStub {
-		tag := &t.tags[t.Tags.Of(id)]
+		tag := &t.tags[t.Shapes.Tags.Of(id)]
 		if tag.def == 0 {
 			return cmp.Or(tag.definition, tag.declaration)
 		}
-		n = &t.Nodes[tag.def]
+		n = &t.Shapes.Nodes[tag.def]
 	}
 	return t.Base.Find(n.Hash)
 }

@@ -20,7 +20,7 @@ import (
 func (w *writer) findContents() {
 	w.contents = map[Type]types.Hash{}
 	var variants []Type // the kept variants
-	for k := range w.Variants {
+	for k := range w.types.Variants {
 		if w.keep[k] {
 			variants = append(variants, k)
 		}
@@ -29,8 +29,8 @@ func (w *writer) findContents() {
 	at := map[Type]int32{} // by ambiguous variant that is written: its number in the partition
 	var list []Type
 	for _, k := range variants {
-		w.contents[k] = w.PlainShape(w.Shape(k))
-		if id := w.BaseID(k); ambiguous[k] && id != 0 {
+		w.contents[k] = w.types.PlainShape(w.types.Shape(k))
+		if id := w.types.BaseID(k); ambiguous[k] && id != 0 {
 			w.contents[k] = base.IDHash(id)
 		} else if ambiguous[k] {
 			at[k] = int32(len(list))
@@ -41,7 +41,7 @@ func (w *writer) findContents() {
 	for _, k := range list {
 		g.Initial = append(g.Initial, w.contents[k])
 		g.Labels = append(g.Labels, w.label(k, ambiguous))
-		for _, r := range w.VaryingRefs(k) {
+		for _, r := range w.types.VaryingRefs(k) {
 			if !ambiguous[r] {
 				continue
 			}
@@ -65,21 +65,21 @@ func (w *writer) ambiguous(variants []Type) map[Type]bool {
 	meanings := map[int32]int{}     // by tag: how many definitions and forward declarations there are
 	ofShape := map[types.Hash]int{} // by shape: how many variants there are
 	for _, k := range variants {
-		ofShape[w.PlainShape(w.Shape(k))]++
-		if t := w.Tags.Of(w.Shape(k)); t >= 0 {
+		ofShape[w.types.PlainShape(w.types.Shape(k))]++
+		if t := w.shapes.Tags.Of(w.types.Shape(k)); t >= 0 {
 			meanings[t]++
 		}
 	}
 	found := map[Type]bool{}
 	for _, k := range variants {
-		t := w.Tags.Of(w.Shape(k))
-		if t >= 0 && meanings[t] > 1 || ofShape[w.PlainShape(w.Shape(k))] > 1 {
+		t := w.shapes.Tags.Of(w.types.Shape(k))
+		if t >= 0 && meanings[t] > 1 || ofShape[w.types.PlainShape(w.types.Shape(k))] > 1 {
 			found[k] = true
 		}
 	}
 	users := map[Type][]Type{} // by variant: the variants that refer to it
 	for _, k := range variants {
-		for _, r := range w.VaryingRefs(k) {
+		for _, r := range w.types.VaryingRefs(k) {
 			users[r] = append(users[r], k)
 		}
 	}
@@ -101,18 +101,18 @@ var placeholder = types.Hash{A: 1, B: 1}
 
 // label returns the content of a variant's shape, with placeholders for ambiguous variants.
 func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
-	refs := w.VaryingRefs(k)
-	n := w.Node(k)
-	return n.HashWith(&w.Graph.Strs, w.Graph.ElemsOf(n), func(id types.ID) types.Hash {
-		if w.Fixed(id) {
-			return w.Nodes[id].Hash
+	refs := w.types.VaryingRefs(k)
+	n := w.types.Node(k)
+	return n.HashWith(&w.shapes.Graph.Strs, w.shapes.Graph.ElemsOf(n), func(id types.ID) types.Hash {
+		if w.types.Fixed(id) {
+			return w.shapes.Nodes[id].Hash
 		}
 		r := refs[0]
 		refs = refs[1:]
 		if ambiguous[r] {
 			return placeholder
 		}
-		return w.PlainShape(id)
+		return w.types.PlainShape(id)
 	})
 }
 
@@ -121,13 +121,13 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 func (w *writer) content(k Type) types.Hash {
 	if w.made.IsMade(k) {
 		m := w.made.At(k)
-		return m.HashWith(&w.Graph.Strs, w.made.Elems(&m), w.content)
+		return m.HashWith(&w.shapes.Graph.Strs, w.made.Elems(&m), w.content)
 	}
-	switch id := w.BaseID(k); {
+	switch id := w.types.BaseID(k); {
 	case id != 0:
 		return base.IDHash(id)
-	case w.IsFixed(k):
-		return w.Node(k).Hash
+	case w.types.IsFixed(k):
+		return w.types.Node(k).Hash
 	}
 	return w.contents[k]
 }

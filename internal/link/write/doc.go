@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -36,9 +37,10 @@ type Options struct {
 }
 
 type writer struct {
-	*resolve.Types
-	made *decide.Decisions
-	opt  Options
+	shapes *survey.Shapes
+	types  *resolve.Types
+	made   *decide.Decisions
+	opt    Options
 
 	keep     []bool              // by type
 	ids      []uint32            // by type
@@ -51,7 +53,7 @@ type writer struct {
 
 // BTF writes the kept types. If something doesn't fit in the format, the error says what it is.
 func BTF(t *resolve.Types, d *decide.Decisions, opt Options) (*Written, error) {
-	w := &writer{Types: t, made: d, opt: opt}
+	w := &writer{shapes: t.Shapes, types: t, made: d, opt: opt}
 	w.keepAll()
 	w.arrange()
 	data, err := w.emit()

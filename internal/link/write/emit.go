@@ -14,7 +14,7 @@ import (
 // emit writes the types in w.runs, and checks the names that the kernel checks.
 func (w *writer) emit() ([]byte, error) {
 	p := &w.places
-	options := btf.EncodeOptions{Layout: w.opt.Layout && w.Base == nil}
+	options := btf.EncodeOptions{Layout: w.opt.Layout && w.types.Base == nil}
 	image, err := btf.NewImage(w.blob, p.types, p.length, w.strings.length, options)
 	if err != nil {
 		return nil, err
@@ -29,15 +29,15 @@ func (w *writer) emit() ([]byte, error) {
 			refused.Store(true)
 		}
 	})
-	for i := range w.Tags.List { // a reference to a stub gets the id of the definition
-		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) {
-			w.ids[s] = w.ids[w.Of(s)]
+	for i := range w.shapes.Tags.List { // a reference to a stub gets the id of the definition
+		if s := w.shapes.Tags.List[i].Stub; s != 0 && w.types.Fixed(s) {
+			w.ids[s] = w.ids[w.types.Of(s)]
 		}
 	}
 	if len(p.tooLong) > 0 {
 		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
 		n, elems := w.node(k)
-		return nil, btf.VlenError(w.ids[k], object.RecordKind(&n), w.Graph.Strs.String(n.Name),
+		return nil, btf.VlenError(w.ids[k], object.RecordKind(&n), w.shapes.Graph.Strs.String(n.Name),
 			uint32(len(elems)))
 	}
 	if w.opt.CheckNames && refused.Load() {
@@ -59,13 +59,13 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 	for some := range slices.Chunk(list, len(nodes)) {
 		// The nodes are scattered in memory. Copying many in one loop lets the loads overlap.
 		for i, k := range some {
-			if w.IsFixed(k) {
-				nodes[i] = *w.Node(k)
+			if w.types.IsFixed(k) {
+				nodes[i] = *w.types.Node(k)
 			}
 		}
 		for i, k := range some {
-			if n := &nodes[i]; w.IsFixed(k) {
-				object.PutRecord(r, n, w.Graph.ElemsOf(n), w.strings.offset, w.ids)
+			if n := &nodes[i]; w.types.IsFixed(k) {
+				object.PutRecord(r, n, w.shapes.Graph.ElemsOf(n), w.strings.offset, w.ids)
 			} else {
 				n, elems := w.node(k)
 				object.PutRecord(r, &n, elems, w.strings.offset, w.ids)

@@ -13,12 +13,12 @@ import (
 // nearly all types. Shapes that are reached after the walk has passed them are listed for later.
 // Rule: types that are kept.
 func (w *writer) keepAll() {
-	w.keep = make([]bool, w.Len()+w.made.Len())
+	w.keep = make([]bool, w.types.Len()+w.made.Len())
 	w.keep[0] = true // void takes no place
 	w.ids = make([]uint32, len(w.keep))
-	w.places = newPlaces(len(w.keep), w.Graph.Strs.Len(), &w.Anonymous)
+	w.places = newPlaces(len(w.keep), w.shapes.Graph.Strs.Len(), &w.shapes.Anonymous)
 	var later []Type // variants, and then shapes that the walk has passed
-	at := Type(len(w.Nodes))
+	at := Type(len(w.shapes.Nodes))
 	add := func(k Type) {
 		if !w.keep[k] {
 			w.keep[k] = true
@@ -37,7 +37,7 @@ func (w *writer) keepAll() {
 	waits := func(m *resolve.Node) bool { // until it is known which targets are kept
 		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && !w.made.IsMade(m.Ref)
 	}
-	for k := w.Len(); k < len(w.keep); k++ {
+	for k := w.types.Len(); k < len(w.keep); k++ {
 		w.keep[k] = true
 	}
 	for k, m := range w.made.Made {
@@ -52,19 +52,20 @@ func (w *writer) keepAll() {
 			add(e.Ref)
 		}
 	}
-	for k, root := range w.Variants {
-		if root && !w.opt.OnlyMade && isType(w.Node(k).Kind) && w.BaseID(k) == 0 {
+	for k, root := range w.types.Variants {
+		if root && !w.opt.OnlyMade && isType(w.types.Node(k).Kind) && w.types.BaseID(k) == 0 {
 			add(k)
 		}
 	}
 	rest()
 	for at--; at > 0; at-- {
 		if !w.keep[at] {
-			id := w.Shape(at)
-			if w.opt.OnlyMade || w.Weight[id] == 0 || !w.Fixed(id) || !isType(w.Kinds[id]) {
+			id := w.types.Shape(at)
+			if w.opt.OnlyMade || w.shapes.Weight[id] == 0 || !w.types.Fixed(id) ||
+				!isType(w.shapes.Kinds[id]) {
 				continue
 			}
-			if k := w.Of(id); k != at {
+			if k := w.types.Of(id); k != at {
 				add(k)
 				continue
 			}
@@ -93,12 +94,12 @@ func isType(k types.Kind) bool {
 
 // keepType gives a place to a kept type that isn't a made type, and adds what it refers to.
 func (w *writer) keepType(k Type, add func(Type)) {
-	if id := w.BaseID(k); id != 0 {
+	if id := w.types.BaseID(k); id != 0 {
 		w.ids[k] = id
 		return
 	}
-	n := w.Node(k)
-	elems := w.Graph.ElemsOf(n)
+	n := w.types.Node(k)
+	elems := w.shapes.Graph.ElemsOf(n)
 	addPlace(&w.places, k, n, elems)
 	switch n.Kind {
 	case types.KindStub:
@@ -106,7 +107,7 @@ func (w *writer) keepType(k Type, add func(Type)) {
 	case types.KindEnum, types.KindEnum64:
 		elems = nil
 	}
-	refs := w.Refs(k)
+	refs := w.types.Refs(k)
 	add(refs.Next(n.Ref))
 	for i := range elems {
 		if r := refs.Next(elems[i].Ref); !w.keep[r] {
@@ -121,5 +122,5 @@ func (w *writer) node(k Type) (resolve.Node, []resolve.Elem) {
 		m := w.made.At(k)
 		return m, w.made.Elems(&m)
 	}
-	return w.Resolved(k)
+	return w.types.Resolved(k)
 }

@@ -12,8 +12,8 @@ import (
 
 func (w *writer) arrange() {
 	w.blob = &btf.Blob{Order: w.opt.Order, StartID: 1}
-	if w.Base != nil {
-		w.blob.StartID, w.blob.BaseStrLen = w.Base.Ends()
+	if w.types.Base != nil {
+		w.blob.StartID, w.blob.BaseStrLen = w.types.Base.Ends()
 	}
 	w.findContents()
 	anonymous := &w.places.anonymous
@@ -58,7 +58,7 @@ func (w *writer) chooseIDs() {
 	for some := range slices.Chunk(w.strings.list, runNames) {
 		w.runs = append(w.runs, run{names: some})
 	}
-	w.strings.offset = make([]uint32, w.Graph.Strs.Len())
+	w.strings.offset = make([]uint32, w.shapes.Graph.Strs.Len())
 	parallel.Do(w.opt.Jobs, len(w.runs), func(i int) {
 		r := &w.runs[i]
 		if r.names == nil {
@@ -72,7 +72,7 @@ func (w *writer) chooseIDs() {
 		}
 	})
 	id, offset, str := w.blob.StartID, uint64(0), uint64(w.blob.BaseStrLen)
-	if w.Base == nil {
+	if w.types.Base == nil {
 		str++ // the empty name
 	}
 	for i := range w.runs {
@@ -129,7 +129,7 @@ func (w *writer) orderNamed(r *run) {
 // sortAnonymous sorts by content. The first bits of a content hash say roughly where it belongs.
 func (w *writer) sortAnonymous(list []ranked) []ranked {
 	for i := range list {
-		if t := &list[i]; !w.IsFixed(t.typ) {
+		if t := &list[i]; !w.types.IsFixed(t.typ) {
 			t.content = w.content(t.typ).A
 		}
 	}

@@ -23,16 +23,18 @@ func (w *writer) findStrings() {
 			list = append(list, types.Str(s))
 		}
 	}
-	w.Graph.Strs.Sort(list, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
+	w.shapes.Graph.Strs.Sort(list, func(parts int, do func(int)) {
+		parallel.Do(w.opt.Jobs, parts, do)
+	})
 	w.strings.list = list
 }
 
 // measureStrings looks up the names of a run in the bases, and adds up the length of the others.
 func (w *writer) measureStrings(r *run) {
 	for _, str := range r.names {
-		name := w.Graph.Strs.Bytes(str)
-		if w.Base != nil {
-			if w.strings.offset[str] = w.Base.String(name); w.strings.offset[str] != 0 {
+		name := w.shapes.Graph.Strs.Bytes(str)
+		if w.types.Base != nil {
+			if w.strings.offset[str] = w.types.Base.String(name); w.strings.offset[str] != 0 {
 				continue
 			}
 		}
@@ -45,7 +47,7 @@ func (w *writer) measureStrings(r *run) {
 func (w *writer) putStrings(own []byte, r *run) bool {
 	ok, end := true, r.str-uint64(w.blob.BaseStrLen)
 	for _, s := range r.names {
-		name := w.Graph.Strs.Bytes(s)
+		name := w.shapes.Graph.Strs.Bytes(s)
 		if at := &w.strings.offset[s]; *at == 0 {
 			*at = w.blob.BaseStrLen + uint32(end)
 			end += uint64(copy(own[end:], name)) + 1
@@ -62,7 +64,7 @@ func (w *writer) putStrings(own []byte, r *run) bool {
 // with facts: BTF that is only merged keeps its names.
 // Rule: names that the kernel refuses. When BTF is linked.
 func (w *writer) checkNames() error {
-	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
+	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.shapes.Graph.Strs.Bytes(s)) }
 	for k := range w.inOrder {
 		n, elems := w.node(k)
 		what := "a type"
@@ -71,17 +73,17 @@ func (w *writer) checkNames() error {
 			for _, e := range elems {
 				if !ok(e.Name) {
 					return w.nameError(fmt.Sprintf("a member, enumerator or parameter of %q",
-						w.Graph.Strs.String(n.Name)), e.Name)
+						w.shapes.Graph.Strs.String(n.Name)), e.Name)
 				}
 			}
 		case types.KindTypedef, types.KindStub:
 		case types.KindFunc, types.KindVar:
 			what = "a function or variable"
 		case types.KindDatasec:
-			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
+			if !btf.ValidSectionName(w.shapes.Graph.Strs.Bytes(n.Name)) {
 				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
 					"name is longer than %d bytes or contains control characters; leave out the feature "+
-					"global_var", w.Graph.Strs.String(n.Name), btf.MaxNameLen)
+					"global_var", w.shapes.Graph.Strs.String(n.Name), btf.MaxNameLen)
 			}
 			continue
 		default:
@@ -97,5 +99,5 @@ func (w *writer) checkNames() error {
 func (w *writer) nameError(what string, s types.Str) error {
 	return fmt.Errorf("%s is named %.100q, which is not an identifier of at most %d bytes, so the "+
 		"kernel refuses it; leave out languages other than C with --lang-exclude, unless the file is "+
-		"damaged", what, w.Graph.Strs.String(s), btf.MaxNameLen)
+		"damaged", what, w.shapes.Graph.Strs.String(s), btf.MaxNameLen)
 }
