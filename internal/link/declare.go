@@ -31,7 +31,7 @@ func declare(o *object.Object, on base.Base, b *btf.Blob) *object.Object {
 	}
 	for i := range d.g.Nodes {
 		if n := &d.g.Nodes[i]; n.IsPinned() {
-			d.tag(types.Tag(n.Aux), n.Name).pinned = true
+			d.tag(n.Tag(), n.Name).pinned = true
 		}
 	}
 	for _, t := range d.tags {
@@ -103,11 +103,11 @@ func (d *declarer) reach(id types.ID, complete bool) {
 		n := d.g.Node(id)
 		switch complete := d.complete[id]; n.Kind {
 		case types.KindStub:
-			if types.Tag(n.Aux) == types.TagTypedef {
+			if n.Tag() == types.TagTypedef {
 				d.add(n.Ref, complete)
 				continue
 			}
-			t := d.tag(types.Tag(n.Aux), n.Name)
+			t := d.tag(n.Tag(), n.Name)
 			if t.based || !complete && !t.kept {
 				continue
 			}

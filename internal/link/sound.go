@@ -92,9 +92,9 @@ func (s *sounder) copyNode(id types.ID) types.ID {
 	case n.Kind == types.KindStub:
 		s.unsized[id] = s.u.tags[id]
 		if n.IsPinned() {
-			return s.to.PinnedStub(types.Tag(n.Aux), name, s.from.Pin(&n))
+			return s.to.PinnedStub(n.Tag(), name, s.from.Pin(&n))
 		}
-		return s.to.Stub(types.Tag(n.Aux), name)
+		return s.to.Stub(n.Tag(), name)
 	case n.Kind == types.KindStruct, n.Kind == types.KindUnion:
 		elems = s.members(id, elems)
 	case n.Kind == types.KindFuncProto, n.Kind == types.KindArray:

@@ -61,7 +61,7 @@ func findUnsized(s *survey.Survey, b base.Base) *unsized {
 	for t, size := range sizes {
 		stubs = s.Tags.Stubs(int32(t), stubs[:0])
 		for _, stub := range stubs {
-			switch tag := types.Tag(s.Nodes[stub].Aux); {
+			switch tag := s.Nodes[stub].Tag(); {
 			case tag == types.TagTypedef: // of BTF, which has no such types
 			case size == 0 && tag == types.TagEnum:
 				u.fit(stub, int32(t), 4) // this is how the declaration of an enum is encoded
@@ -74,7 +74,7 @@ func findUnsized(s *survey.Survey, b base.Base) *unsized {
 	}
 	for c := range s.Variables.All() {
 		to, _ := s.Graph.SkipModifiers(c.Ref)
-		t, enum := s.Tags.Of(to), s.Nodes[to].Aux == uint32(types.TagEnum)
+		t, enum := s.Tags.Of(to), s.Nodes[to].Tag() == types.TagEnum
 		if s.Kinds[to] == types.KindStub && !enum && sizes[t] == 0 && !u.inBase(t) {
 			u.tags[to] = true
 		}

@@ -117,10 +117,10 @@ func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 		for _, id := range d.types.Held.CandidatesOf(u) {
 			n := &d.shapes.Nodes[id]
 			switch {
-			case n.Aux != types.LinkageStatic:
+			case n.Linkage() != types.LinkageStatic:
 			case locals[n.Name]:
 				common++
-			case n.Kind == types.KindVar || types.FuncFlags(n.Size)&types.FuncNoCode == 0:
+			case n.Kind == types.KindVar || n.FuncFlags()&types.FuncNoCode == 0:
 				missing++
 			}
 			holds = holds || n.Kind == types.KindVar && n.Name == name

@@ -106,7 +106,7 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		// Functions that an earlier link encoded stay as they are.
 		for _, h := range group {
 			if h.FromBTF {
-				d.encodedAs(h.Type, d.function(name, d.types.Node(h.Type).Aux, h.Ref))
+				d.encodedAs(h.Type, d.function(name, d.types.Node(h.Type).Linkage(), h.Ref))
 			}
 		}
 		if slices.ContainsFunc(group, func(h Holder) bool { return h.FromBTF }) {

@@ -40,7 +40,7 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 func (d *decider) isForeign(h Holder) bool {
 	n := d.types.Node(h.Type)
 	bits := d.symbols.Of(n.Name)
-	static := n.Aux == types.LinkageStatic && !h.FromBTF && d.facts.HasFiles
+	static := n.Linkage() == types.LinkageStatic && !h.FromBTF && d.facts.HasFiles
 	return bits&symbols.Exact == 0 ||
 		static && bits&(symbols.ExactLocal|symbols.ExactLoose) == 0
 }
@@ -98,7 +98,7 @@ func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 func (d *decider) inFile(unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
-		n.Aux == types.LinkageGlobal && bits&symbols.ExactGlobal != 0 ||
+		n.Linkage() == types.LinkageGlobal && bits&symbols.ExactGlobal != 0 ||
 		d.places.symbols[symbolIn{n.Name, d.types.Held.Units[unit].File}]
 }
 

@@ -112,7 +112,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit in the "+
 				"32 bits of the format", o.Name, o.Section, o.Offset, size)
 		}
-		key := variable{n.Name, n.Aux, d.types.RefOf(v)}
+		key := variable{n.Name, n.Linkage(), d.types.RefOf(v)}
 		m, ok := vars[key]
 		if !ok {
 			m = d.make(Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: key.ref})
@@ -168,7 +168,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 		for _, fits := range []func(uint64) bool{same, smaller} {
 			var list []Holder
 			for _, h := range group {
-				static := d.types.Node(h.Type).Aux == types.LinkageStatic
+				static := d.types.Node(h.Type).Linkage() == types.LinkageStatic
 				if h.FromBTF || static == (linkage == types.LinkageStatic) && fits(uint64(h.Size)) {
 					list = append(list, h)
 				}

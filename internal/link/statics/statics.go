@@ -118,7 +118,7 @@ func definition(o *object.Object, name string) (h types.Hash) {
 	}
 	for _, id := range u.Items {
 		n := g.Node(id)
-		if n.Kind != types.KindVar || n.Name != str || n.Aux != types.LinkageStatic {
+		if n.Kind != types.KindVar || n.Name != str || n.Linkage() != types.LinkageStatic {
 			continue
 		}
 		if h != (types.Hash{}) {

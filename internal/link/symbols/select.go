@@ -111,7 +111,7 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	}
 	inLinked := func(n *types.Node, list *survey.Candidates) bool {
 		for c := range list.Of(n.Name) {
-			if s.Nodes[c.Node].Aux == n.Aux && s.Weight[c.Node] > elsewhere[c.Node] {
+			if s.Nodes[c.Node].Linkage() == n.Linkage() && s.Weight[c.Node] > elsewhere[c.Node] {
 				return true
 			}
 		}
@@ -128,13 +128,13 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 		for _, id := range s.CandidatesOf(u) {
 			n := &s.Nodes[id]
 			bits := ExactLocal | ExactLoose | Hidden
-			if n.Aux == types.LinkageGlobal {
+			if n.Linkage() == types.LinkageGlobal {
 				bits = Global | Hidden
 			}
 			if x.Of(n.Name)&bits == 0 {
 				continue
 			}
-			def := definition{n.Name, n.Aux}
+			def := definition{n.Name, n.Linkage()}
 			also, known := shared[def]
 			if !known {
 				also = inLinked(n, &s.Functions) || inLinked(n, &s.Variables)
@@ -205,7 +205,7 @@ func (l locals) hasAnyOf(s *survey.Survey, u int) bool {
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for _, id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
-		if n.Aux != types.LinkageGlobal {
+		if n.Linkage() != types.LinkageGlobal {
 			if x.Of(n.Name)&Hidden != 0 && isPromoted(s.Graph.Strs.String(n.Name)) {
 				return true, true
 			}
@@ -214,7 +214,7 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 		if x.Of(n.Name)&(Global|Hidden) != 0 {
 			return true, true
 		}
-		noCode := n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncNoCode != 0
+		noCode := n.Kind == types.KindFunc && n.FuncFlags()&types.FuncNoCode != 0
 		defines = defines || !noCode
 	}
 	return defines, false
@@ -262,7 +262,7 @@ func (l *LeftOut) sort() {
 func hasCode(s *survey.Survey, u int) bool {
 	for _, id := range s.CandidatesOf(u) {
 		n := &s.Nodes[id]
-		if n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncNoCode == 0 {
+		if n.Kind == types.KindFunc && n.FuncFlags()&types.FuncNoCode == 0 {
 			return true
 		}
 	}

@@ -94,7 +94,7 @@ func (m *Importer) extend() {
 		n := &m.from.Nodes[i]
 		var content types.Hash
 		if n.Kind == types.KindStub {
-			content = types.HashStub(types.Tag(n.Aux), m.from.Strs.Hash(n.Name))
+			content = types.HashStub(n.Tag(), m.from.Strs.Hash(n.Name))
 		} else if i > 0 {
 			content = n.HashWith(&m.from.Strs, m.from.ElemsOf(n), of)
 		}
@@ -180,7 +180,7 @@ func (m *Importer) leads(id types.ID) bool {
 }
 
 func (m *Importer) pinned(id types.ID, n *types.Node) bool {
-	if m.means(n) == 0 || n.Aux == uint32(types.TagTypedef) {
+	if m.means(n) == 0 || n.Tag() == types.TagTypedef {
 		return m.means(n) != 0
 	}
 	t := &m.tagged[m.tags[id]]
@@ -189,7 +189,7 @@ func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 
 // means returns the definition that a stub resolves to in the unit, or 0 if that is left open.
 func (m *Importer) means(n *types.Node) types.ID {
-	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
+	if n.Ref != 0 && (n.Tag() == types.TagTypedef || m.flags[n.Ref]&listed != 0) {
 		return n.Ref
 	}
 	return 0
@@ -213,7 +213,7 @@ func (m *Importer) Add() error {
 			}
 		case m.common != nil && m.common.ids != nil && m.flags[id]&shared != 0:
 		case n.Kind == types.KindStub:
-			m.ids[id] = m.to.PinnedStub(types.Tag(n.Aux), m.strs[n.Name], m.hashes[n.Ref])
+			m.ids[id] = m.to.PinnedStub(n.Tag(), m.strs[n.Name], m.hashes[n.Ref])
 			stubs = append(stubs, id)
 		default:
 			m.ids[id] = m.add(n, types.Hash{})
@@ -258,7 +258,7 @@ func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
 		return id
 	}
 	if n.Kind == types.KindStub {
-		return m.to.Stub(types.Tag(n.Aux), m.strs[n.Name])
+		return m.to.Stub(n.Tag(), m.strs[n.Name])
 	}
 	m.elems = m.elems[:0]
 	for _, e := range m.from.ElemsOf(n) {

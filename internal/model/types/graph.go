@@ -96,7 +96,7 @@ func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
 		case t.Kind < KindStub && btf.Kind(t.Kind).IsModifier():
 			n++
 			id = t.Ref
-		case t.Kind == KindStub && Tag(t.Aux) == TagTypedef:
+		case t.Kind == KindStub && t.Tag() == TagTypedef:
 			id = t.Ref
 		default:
 			return id, n
@@ -255,7 +255,7 @@ func (g *Graph) Unpinned() []Hash {
 		if n.Kind == KindStub {
 			same[i], shapes[i] = !n.IsPinned(), n.Hash
 			if n.IsPinned() {
-				shapes[i] = HashStub(Tag(n.Aux), g.Strs.Hash(n.Name))
+				shapes[i] = HashStub(n.Tag(), g.Strs.Hash(n.Name))
 			}
 			continue
 		}

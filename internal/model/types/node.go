@@ -145,6 +145,12 @@ func (n *NodeOf[R]) Tag() Tag {
 	return TagOf(n.Kind)
 }
 
+// FuncFlags returns the flags of a FUNC.
+func (n *NodeOf[R]) FuncFlags() FuncFlags { return FuncFlags(n.Size) }
+
+// Linkage returns the linkage of a FUNC or VAR.
+func (n *NodeOf[R]) Linkage() uint32 { return n.Aux }
+
 // TagName is a tag: its namespace and name.
 type TagName struct {
 	Tag  Tag
