@@ -52,12 +52,12 @@ func (p *prototype) add() (err error) {
 
 // addCandidates adds the unit's functions. It locks the graph once for many of them.
 func (c *converter) addCandidates() error {
-	for list := range slices.Chunk(c.env.candidates, 64) {
+	for list := range slices.Chunk(c.current.candidates, 64) {
 		if err := c.addTogether(list); err != nil {
 			return err
 		}
 	}
-	c.env.candidates = c.env.candidates[:0]
+	c.current.candidates = c.current.candidates[:0]
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (c *converter) addTogether(list []candidate) error {
 				return err
 			}
 		}
-		c.env.add(item{id: id})
+		c.current.add(item{id: id})
 	}
 	return nil
 }

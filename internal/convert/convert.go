@@ -29,8 +29,9 @@ type Options struct {
 	// replaced with another unit's (see noteSignatures), in the order of the units in the file. Up to
 	// two more messages are about the whole file (see losses.go).
 	Warn func(line string)
-	// Split finds the units of split DWARF; nil means to search where compilers and dwp write them.
-	Split *splitdwarf.Finder
+	// SplitDWARF finds the units of split DWARF; nil means to search where compilers and dwp write
+	// them.
+	SplitDWARF *splitdwarf.Finder
 	// Shared, when set, lets conversions of relocatable files reuse each other's results. Such a
 	// conversion runs on one thread, and converts the whole file.
 	Shared *Shared
@@ -124,7 +125,7 @@ func convertData(d *dwarf.Data, opt Options, chosen []int,
 			return nil, err
 		}
 	}
-	files := opt.Split.Of(f, opt.KABIPrefix)
+	files := opt.SplitDWARF.Of(f, opt.KABIPrefix)
 	defer files.Close()
 	w, err := convertUnits(input{d: d, opt: &opt, files: files, chosen: chosen, each: each})
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 
 // converter is the state of one thread.
 type converter struct {
-	store      *store      // the types that all threads have found
-	in         input       // what is converted, and how
-	env        environment // of the unit that is being converted
-	out        outcome     // the result for the units that have been converted
-	main       *unit       // the unit that is being converted: own, or a unit of neighbours.group
-	own        unit        // reused for one unit after another
-	neighbours neighbours  // the units to which main refers
-	reached    reached     // what the units in neighbours refer to
+	store      *store       // the types that all threads have found
+	in         input        // what is converted, and how
+	current    unitContents // of the unit that is being converted
+	out        outcome      // the result for the units that have been converted
+	main       *unit        // the unit that is being converted: own, or a unit of neighbours.group
+	own        unit         // reused for one unit after another
+	neighbours neighbours   // the units to which main refers
+	reached    reached      // what the units in neighbours refer to
 	scratch    scratch
 
 	single  bool // the file has one compilation unit
@@ -71,16 +71,16 @@ func (n *neighbours) number(h *dwarf.Unit) uint32 {
 }
 
 type outcome struct {
-	units      []numberedUnit
-	complete   bool      // a unit that isn't partial was found
-	excluded   int       // units in excluded languages
-	partial    int       // partial units in DWARF 4, whose headers don't mark them
-	failed     failure   // the error that ended the thread
-	skipped    []failure // units that were left out
-	doubtful   []failure // units whose type units may have been replaced, see noteSignatures
-	losses     losses
-	unreleased uint64 // bytes in the units that were read since memory was last released
-	split      uint64 // bytes of split units
+	units     []numberedUnit
+	complete  bool      // a unit that isn't partial was found
+	excluded  int       // units in excluded languages
+	partial   int       // partial units in DWARF 4, whose headers don't mark them
+	failed    failure   // the error that ended the thread
+	skipped   []failure // units that were left out
+	doubtful  []failure // units whose type units may have been replaced, see noteSignatures
+	losses    losses
+	undropped uint64 // bytes in the units that were read since pages were last dropped
+	split     uint64 // bytes of split units
 }
 
 type scratch struct {
@@ -95,8 +95,8 @@ type scratch struct {
 	inlined     []foundFunction
 }
 
-// releaseEvery is how many bytes of units a thread reads before their memory is released.
-const releaseEvery = 8 << 20
+// dropEvery is how many bytes of units a thread reads before their pages are dropped.
+const dropEvery = 8 << 20
 
 func newConverter(in input, s *store) *converter {
 	c := &converter{store: s}
@@ -104,7 +104,7 @@ func newConverter(in input, s *store) *converter {
 	c.main = &c.own
 	c.start(in)
 	if s != nil {
-		c.env.nodes = roomFor(s.size)
+		c.current.nodes = roomFor(s.size)
 	}
 	return c
 }
@@ -116,7 +116,7 @@ func (c *converter) start(in input) {
 	if in.opt.Want != Types {
 		c.sites = newSites(in)
 	}
-	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
+	c.current.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 
 // restart prepares c for the file with the given number.

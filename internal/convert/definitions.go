@@ -27,7 +27,7 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 		return 0, nil
 	}
 	if d := u.visited.at(off); d != nil && d.end != 0 {
-		u.c.env.add(d.item)
+		u.c.current.add(d.item)
 		return d.end, nil
 	}
 	u.prints.EnclosedRoot = false
@@ -72,7 +72,7 @@ func (u *unit) visitPending() error {
 // An anonymous struct or union is never an item.
 func (u *unit) visitByPrint(d *dwarf.Definition) error {
 	if known := u.c.store.byPrint.items.get(d.Print); known != nil {
-		u.c.env.add(*known)
+		u.c.current.add(*known)
 		u.visited.put(d.Off, visited{*known, d.End})
 		return nil
 	}
@@ -163,7 +163,7 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 		return false, 0, err
 	}
 	if d := u.visited.at(e.Off); d != nil {
-		u.c.env.add(d.item)
+		u.c.current.add(d.item)
 		return d.end == 0, d.end, nil
 	}
 	var fp dwarf.Fingerprint
@@ -186,7 +186,7 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	return enter, end, u.visitByPrint(&dwarf.Definition{Print: fp, Off: e.Off, End: end})
 }
 
-// visitNew adds the definition at offset off, and returns its item in the environment.
+// visitNew adds the definition at offset off, and returns its item in the current unit.
 func (u *unit) visitNew(off uint32) (item, error) {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {
@@ -210,7 +210,7 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 		return found, err
 	}
 	found.id = id
-	u.c.env.add(found)
+	u.c.current.add(found)
 	if !u.r.Annotated() {
 		return found, nil
 	}
@@ -278,7 +278,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	case enum:
 		found = item{id: id}
 	}
-	u.c.env.add(found)
+	u.c.current.add(found)
 	if named && u.c.pinned {
 		n := u.c.store.g.Node(id)
 		stub := u.c.store.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))

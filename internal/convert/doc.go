@@ -1,5 +1,5 @@
 // Package convert turns the DWARF of one ELF file into an object. The object has the shapes of the
-// file's types, and for each unit, the environment and the function and variable candidates.
+// file's types, and for each unit, its items and the function and variable candidates.
 //
 // # The problem
 //
@@ -37,7 +37,7 @@
 //	walkOrphans     add the type units to which nothing refers (orphans.go)
 //	addCandidates   add the unit's functions to the graph (candidate.go)
 //	readPinned      read the unit again with pins, if a tag has several definitions (pins.go)
-//	end             add the unit's environment to the result (environment.go)
+//	end             add the unit's contents to the result (contents.go)
 //
 // A definition that walk visits, or a type that another type refers to, goes through these steps
 // until it turns out to be known:

@@ -11,7 +11,7 @@ import (
 //     signature;
 //   - with link-time optimization, a unit may refer to entries of another unit.
 //
-// All these parts belong to the unit's environment, as if they were in the unit itself.
+// All these parts belong to the unit's contents, as if they were in the unit itself.
 // Rule: entries in other units: type units, LTO, dwz.
 
 func (u *unit) visitImport(e dwarf.Head) error {
@@ -19,27 +19,27 @@ func (u *unit) visitImport(e dwarf.Head) error {
 	if err != nil || t.u == nil || t.u == u.c.main {
 		return err
 	}
-	u.c.env.importUnit(t.u)
+	u.c.current.importUnit(t.u)
 	return nil
 }
 
-// importUnit notes that the declarations of u belong to the environment.
-func (env *environment) importUnit(u *unit) {
-	if env.recording != nil {
-		env.recording.imports = append(env.recording.imports, u)
+// importUnit notes that the declarations of u belong to the current unit.
+func (current *unitContents) importUnit(u *unit) {
+	if current.recording != nil {
+		current.recording.imports = append(current.recording.imports, u)
 	}
-	if !env.imported[u] {
-		env.imported[u] = true
-		env.imports = append(env.imports, u)
+	if !current.imported[u] {
+		current.imported[u] = true
+		current.imports = append(current.imports, u)
 	}
 }
 
 // Rule: partial units of dwz. Source: pahole dwarf_loader.c die__process.
 func (c *converter) takeImports() error {
-	for len(c.env.imports) > 0 {
-		last := len(c.env.imports) - 1
-		u := c.env.imports[last]
-		c.env.imports = c.env.imports[:last]
+	for len(c.current.imports) > 0 {
+		last := len(c.current.imports) - 1
+		u := c.current.imports[last]
+		c.current.imports = c.current.imports[:last]
 		if err := c.takeImport(u); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (c *converter) takeImports() error {
 	return nil
 }
 
-// declarations are what an imported unit adds to an environment. All units that import it, possibly
+// declarations are what an imported unit adds to a unit. All units that import it, possibly
 // thousands, get the same declarations. So each thread reads the imported unit only once, or twice
 // if the thread also reads units with pins.
 type declarations struct {
@@ -58,33 +58,33 @@ type declarations struct {
 }
 
 func (c *converter) takeImport(u *unit) error {
-	if d := u.declares; d != nil && d.clang == c.env.clang {
+	if d := u.declares; d != nil && d.clang == c.current.clang {
 		for _, i := range d.items {
-			c.env.add(i)
+			c.current.add(i)
 		}
 		c.noteForeign(d)
 		for _, of := range d.imports {
-			c.env.importUnit(of)
+			c.current.importUnit(of)
 		}
-		c.env.candidates = append(c.env.candidates, d.candidates...)
+		c.current.candidates = append(c.current.candidates, d.candidates...)
 		return nil
 	}
 	if c.single {
 		return u.walk()
 	}
-	d := &declarations{clang: c.env.clang}
-	candidates := len(c.env.candidates)
-	c.env.recording = d
+	d := &declarations{clang: c.current.clang}
+	candidates := len(c.current.candidates)
+	c.current.recording = d
 	if c.pinned { // no other thread uses the graph
 		before := len(c.store.g.Nodes)
-		defer func() { c.env.foreignNodes += len(c.store.g.Nodes) - before }()
+		defer func() { c.current.foreignNodes += len(c.store.g.Nodes) - before }()
 	}
 	err := u.walk()
-	c.env.recording = nil
+	c.current.recording = nil
 	if err != nil {
 		return err
 	}
-	if d.candidates, err = c.keepCandidates(c.env.candidates[candidates:]); err != nil {
+	if d.candidates, err = c.keepCandidates(c.current.candidates[candidates:]); err != nil {
 		return err
 	}
 	u.declares = d
@@ -92,13 +92,13 @@ func (c *converter) takeImport(u *unit) error {
 	return nil
 }
 
-// noteForeign notes which items of the environment come from an imported unit.
+// noteForeign notes which items of the current unit come from an imported unit.
 func (c *converter) noteForeign(d *declarations) {
 	if !c.pinned {
 		return
 	}
 	for _, i := range d.items {
-		c.env.fromImports = append(c.env.fromImports, i.id)
+		c.current.fromImports = append(c.current.fromImports, i.id)
 	}
 }
 

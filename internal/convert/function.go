@@ -75,8 +75,8 @@ func (u *unit) visitNameless() error {
 	for _, name := range u.tagged {
 		named[name] = true
 	}
-	for i := range u.c.env.candidates {
-		named[u.c.env.candidates[i].hash] = true
+	for i := range u.c.current.candidates {
+		named[u.c.current.candidates[i].hash] = true
 	}
 	e, f := &u.c.scratch.subprogram, &u.c.scratch.function
 	for _, off := range u.nameless {
@@ -180,7 +180,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	}
 	c := newCandidate(f.name, node, proto)
 	if noted, err := f.annotated(); err != nil || !noted {
-		u.c.env.candidates = append(u.c.env.candidates, c)
+		u.c.current.candidates = append(u.c.current.candidates, c)
 		return err
 	}
 	u.c.store.mu.Lock()
@@ -189,7 +189,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	if err != nil {
 		return err
 	}
-	u.c.env.add(item{id: id})
+	u.c.current.add(item{id: id})
 	u.tagged = append(u.tagged, c.hash)
 	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (u *unit) addRenamed(e *dwarf.DIE, proto prototype) {
 	if name := u.c.in.symbols.nameAt(addr); name != "" {
 		node := types.Node{Kind: types.KindFunc, Aux: types.LinkageGlobal,
 			Size: uint32(types.FuncRenamed)}
-		u.c.env.candidates = append(u.c.env.candidates, newCandidate([]byte(name), node, proto))
+		u.c.current.candidates = append(u.c.current.candidates, newCandidate([]byte(name), node, proto))
 	}
 }
 
@@ -327,7 +327,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncF
 	wanted := u.c.in.has(features.TrueSignature)
 	var v params.Verdict
 	if len(list) > 0 {
-		v = params.Judge(m, params.Options{Clang: u.c.env.clang, NoCall: f.nocall,
+		v = params.Judge(m, params.Options{Clang: u.c.current.clang, NoCall: f.nocall,
 			Clone:         symbol.clone,
 			TrueSignature: wanted}, list)
 	}

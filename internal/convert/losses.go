@@ -20,7 +20,7 @@ type losses struct {
 // noteUntyped notes that the unit with this number has no types, if so.
 func (c *converter) noteUntyped(number int) {
 	root := &c.main.r.Root
-	if !c.main.r.Untyped(c.env.clang, root.Has(dwarf.LowPC) || root.Has(dwarf.Ranges)) {
+	if !c.main.r.Untyped(c.current.clang, root.Has(dwarf.LowPC) || root.Has(dwarf.Ranges)) {
 		return
 	}
 	file, _ := c.main.r.String(root, dwarf.Name)

@@ -87,11 +87,11 @@ func (c *converter) noteSignatures(number int) {
 		return
 	}
 	c.store.mu.Lock()
-	tag := c.store.g.Name(c.store.g.Node(c.env.conflicted))
+	tag := c.store.g.Name(c.store.g.Node(c.current.conflicted))
 	c.store.mu.Unlock()
 	root := &c.main.r.Root
 	c.out.doubtful = append(c.out.doubtful, failure{number, c.main.r.Errorf(root.Off,
 		"unit %s has several definitions of %s; if its source has only one, the linker replaced "+
 			"a type unit (-fdebug-types-section) with another unit's type unit: convert the object "+
-			"files instead", c.env.file, tag)})
+			"files instead", c.current.file, tag)})
 }

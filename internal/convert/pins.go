@@ -44,8 +44,8 @@ func (c *converter) newPinReader() *pinReader {
 	p := &pinReader{converter: newConverter(c.in, nil), to: c.store}
 	p.pinned, p.single, p.repeats = true, c.single, repeatNone
 	size := int(c.main.r.Unit.Len)
-	p.env.nodes = 2 * roomFor(size) // pins make types different
-	p.store = &store{obj: newObject(c.in.d, c.in.opt, p.env.nodes), size: size}
+	p.current.nodes = 2 * roomFor(size) // pins make types different
+	p.store = &store{obj: newObject(c.in.d, c.in.opt, p.current.nodes), size: size}
 	p.store.g = p.store.obj.Graph
 	p.importer = pin.NewImporter(c.store.g, p.store.g, &p.budget)
 	return p
@@ -83,14 +83,14 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	if c.sites != nil {
 		c.takeSites(p)
 	}
-	for _, id := range p.env.items {
-		c.env.add(item{id: p.importer.ID(id)}) // add drops duplicates
+	for _, id := range p.current.items {
+		c.current.add(item{id: p.importer.ID(id)}) // add drops duplicates
 	}
 	// up to this limit, the units' own nodes take about as much memory as the imported units' nodes
 	switch {
 	case g.first != nil:
 		g.pins = p
-	case keep && len(p.store.g.Nodes) < 2*p.env.foreignNodes+maxKeptNodes:
+	case keep && len(p.store.g.Nodes) < 2*p.current.foreignNodes+maxKeptNodes:
 		c.in.pins.kept = p
 	}
 	return nil
@@ -113,20 +113,20 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 		return err
 	}
 	var definitions []types.ID
-	for _, id := range p.env.items {
+	for _, id := range p.current.items {
 		if p.store.g.Node(id).IsDefinition() {
 			definitions = append(definitions, id)
 		}
 	}
-	if err := c.main.r.Take(len(p.env.items)); err != nil {
+	if err := c.main.r.Take(len(p.current.items)); err != nil {
 		return err
 	}
-	items := p.env.items
+	items := p.current.items
 	if p.sites != nil {
 		items = slices.Concat(items, p.sites.ids)
 	}
 	err = c.in.pins.spend(&p.budget, func() error {
-		return p.importer.Settle(items, p.env.fromImports, [][]types.ID{definitions})
+		return p.importer.Settle(items, p.current.fromImports, [][]types.ID{definitions})
 	})
 	if err != nil {
 		return c.main.r.Spent(c.main.r.Root.Off, "%v", err)

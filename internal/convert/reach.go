@@ -20,7 +20,7 @@ type place struct {
 	first    uint32 // the place refers to refs[first:end]
 	end      uint32
 	expanded bool // first and end are known
-	added    bool // what the entry adds to an environment is known: items[item:itemsEnd]
+	added    bool // what the entry adds to a unit is known: items[item:itemsEnd]
 	item     uint32
 	itemsEnd uint32
 }
@@ -61,7 +61,7 @@ func (c *converter) reach() error {
 	if len(c.reached.places) > maxPlaces {
 		c.forgetReached()
 	}
-	return c.follow(func(t typeRef) bool { return c.env.imported[t.u] }, c.addReached)
+	return c.follow(func(t typeRef) bool { return c.current.imported[t.u] }, c.addReached)
 }
 
 // addReached adds the definition at place i, to which t refers, if there is a definition.
@@ -69,7 +69,7 @@ func (c *converter) addReached(t typeRef, i int32) error {
 	r := &c.reached
 	if p := &r.places[i]; p.added {
 		for _, one := range r.items[p.item:p.itemsEnd] {
-			c.env.add(one)
+			c.current.add(one)
 		}
 		return nil
 	}
@@ -83,9 +83,9 @@ func (c *converter) addReached(t typeRef, i int32) error {
 	first := uint32(len(r.items))
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		d := declarations{items: r.items}
-		c.env.recording = &d
+		c.current.recording = &d
 		_, _, err = t.u.visitType(e)
-		c.env.recording = nil
+		c.current.recording = nil
 		r.items = d.items
 	}
 	p := &r.places[i]

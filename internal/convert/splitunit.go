@@ -23,9 +23,9 @@ func (c *converter) enter() (leave func(), err error) {
 	}
 	c.out.split += found.Unit.Len
 	return func() {
-		if c.out.unreleased += found.Unit.Len; c.out.unreleased >= releaseEvery {
-			c.out.unreleased = 0
-			found.Data.Release()
+		if c.out.undropped += found.Unit.Len; c.out.undropped >= dropEvery {
+			c.out.undropped = 0
+			found.Data.DropPages()
 		}
 		c.neighbours, c.reached, u.prints.Merged = before, places, merged
 		u.prints.Forget(file)

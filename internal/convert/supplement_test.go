@@ -33,7 +33,7 @@ var supAbbrevs = strings.TrimSuffix(handAbbrevs, "\x00") +
 
 func (d dwarfOf) file(t testing.TB, name string, order binary.ByteOrder) *elf.File {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}
+	o := elfwrite.File{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}
 	if d.abbrevs == "" {
 		d.abbrevs = supAbbrevs
 	}

@@ -69,7 +69,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	if err := c.read(name); err != nil {
 		return err
 	}
-	if c.env.conflict {
+	if c.current.conflict {
 		c.noteSignatures(number)
 		if err := c.readPinned(h, name); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (c *converter) loadMain(h *dwarf.Unit) (err error) {
 	return c.main.load(c.in.d, h)
 }
 
-// read makes the environment of the loaded unit from the unit's own declarations, from those that
+// read makes the contents of the loaded unit from the unit's own declarations, from those that
 // it imports, and from those in other units to which it refers.
 func (c *converter) read(file string) error {
 	c.begin(file)

@@ -91,7 +91,7 @@ func (u *unit) visitVariable(off uint32) error {
 	}
 	id := u.c.store.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
 		Aux: linkageOf(external), Flag: in != perCPU}, nil)
-	u.c.env.add(item{id: id})
+	u.c.current.add(item{id: id})
 	return u.declTags(&e, id, -1)
 }
 

@@ -188,9 +188,9 @@ func (w *work) convert(c *converter, i int) error {
 	if err != nil {
 		return err
 	}
-	if c.out.unreleased += w.units[i].Len; c.out.unreleased >= releaseEvery {
-		c.out.unreleased = 0
-		w.d.Release()
+	if c.out.undropped += w.units[i].Len; c.out.undropped >= dropEvery {
+		c.out.undropped = 0
+		w.d.DropPages()
 	}
 	if done := w.done.Add(1); w.opt.Progress != nil {
 		w.opt.Progress(int(done), len(w.units))

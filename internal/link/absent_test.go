@@ -50,7 +50,7 @@ func TestAbsent(t *testing.T) {
 		Files: []facts.File{{Funcs: []string{"hidden"}}, {Name: "clone.c",
 			Funcs: []string{"cloned.isra.0"}}, {Name: "here.c"}, {Name: "inline.c"}, {Name: "kernel.c",
 			Funcs: []string{"work"}}, {Name: "types.c"}},
-		Objects: []facts.Object{{Name: "stat", Section: facts.PerCPUSection, Size: 4, Local: true,
+		Vars: []facts.Variable{{Name: "stat", Section: facts.PerCPUSection, Size: 4, Local: true,
 			File: 2}}}
 	for _, c := range []struct {
 		facts *facts.Facts

@@ -122,7 +122,7 @@ func TestDecided(t *testing.T) {
 	x := &facts.Facts{
 		Globals: []string{"k", "order", "plain"},
 		Kfuncs:  []facts.Kfunc{{Name: "gone"}, {Name: "k", Flags: 1<<12 | 1<<14}, {Name: "order"}},
-		Objects: []facts.Object{{Name: "v", Section: facts.PerCPUSection, Offset: 8, Size: 4,
+		Vars: []facts.Variable{{Name: "v", Section: facts.PerCPUSection, Offset: 8, Size: 4,
 			File: -1}},
 	}
 	lines, res := b.link(t,

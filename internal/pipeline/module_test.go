@@ -77,7 +77,7 @@ func compile(t *testing.T, path string, link []string, sources ...string) {
 // optionsFor returns options for Linked, with the features in set and these bases.
 func optionsFor(set features.Set, bases *base.Files) How {
 	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
-		Jobs: 1, Split: new(splitdwarf.Finder)}}
+		Jobs: 1, SplitDWARF: new(splitdwarf.Finder)}}
 }
 
 // kernelOf makes the BTF of a kernel, which is the base of the modules' BTF.

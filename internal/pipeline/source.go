@@ -75,10 +75,10 @@ func (h *How) facts(f *elf.File) (*facts.Facts, error) {
 		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)
 	}
 	if h.Watch == nil {
-		return Facts(f, wanted, h.Convert.Split)
+		return Facts(f, wanted, h.Convert.SplitDWARF)
 	}
 	h.Watch.FindingFacts()
-	known, err := Facts(f, wanted, h.Convert.Split)
+	known, err := Facts(f, wanted, h.Convert.SplitDWARF)
 	if err == nil {
 		h.Watch.FoundFacts(known)
 	}

@@ -18,7 +18,7 @@ import (
 // to the file.
 func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more string) string {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: 22, Flags: 7,
+	o := elfwrite.File{AddrSize: 8, Order: order, Machine: 22, Flags: 7,
 		Sections: []elfwrite.Section{{Name: ".modinfo", Data: []byte("license=GPL\x00"), Alloc: true}}}
 	return write(t, filepath.Join(dir, name), append(filetest.Bytes(t, o), more...))
 }

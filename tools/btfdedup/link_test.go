@@ -101,7 +101,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, p("raw"), other.BTF)
-	write(t, p("arm64"), filetest.Bytes(t, elfwrite.Object{AddrSize: 8,
+	write(t, p("arm64"), filetest.Bytes(t, elfwrite.File{AddrSize: 8,
 		Order: binary.LittleEndian, Machine: 183,
 		Sections: []elfwrite.Section{{Name: ".BTF", Data: other.BTF}}}))
 	x86 := facts.Facts{AddrSize: 8, Machine: 62, HasFiles: true, Variables: facts.VariablesPerCPU,

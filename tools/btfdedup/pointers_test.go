@@ -24,7 +24,7 @@ func TestPointersOf32Bits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, path, filetest.Bytes(t, elfwrite.Object{AddrSize: 4, Order: b.Order, Machine: 3,
+	write(t, path, filetest.Bytes(t, elfwrite.File{AddrSize: 4, Order: b.Order, Machine: 3,
 		Sections: []elfwrite.Section{{Name: ".BTF", Data: raw}}}))
 	for _, verb := range []string{"verify --for=all", "dump --format=c"} {
 		for name, warning := range map[string]string{"elf": "", "raw": "is taken to be 4 bytes"} {

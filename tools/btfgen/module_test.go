@@ -42,7 +42,7 @@ func TestModuleWithoutBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernel := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64),
+	kernel := elfwrite.File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64),
 		Sections: []elfwrite.Section{{Name: ".BTF", Data: data},
 			{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP ")}}}
 	writeFile(t, p("kernel"), string(filetest.Bytes(t, kernel)))

@@ -84,5 +84,5 @@ func (f *Flags) Search(env *cli.Env) *debugfile.Search {
 // Options returns the options of the conversion.
 func (f *Flags) Options(env *cli.Env) convert.Options {
 	return convert.Options{Features: env.Features, LangExclude: f.excluded, KABIPrefix: f.prefix,
-		Jobs: env.Jobs, Split: &f.SplitDWARF, Warn: func(line string) { env.Warn("%s", line) }}
+		Jobs: env.Jobs, SplitDWARF: &f.SplitDWARF, Warn: func(line string) { env.Warn("%s", line) }}
 }

@@ -45,7 +45,7 @@ func countFacts(f *facts.Facts) string {
 	for i := range f.Files {
 		functions += len(f.Files[i].Funcs)
 	}
-	return message.Count(functions, "function") + ", " + message.Count(len(f.Objects), "variable") +
+	return message.Count(functions, "function") + ", " + message.Count(len(f.Vars), "variable") +
 		", " + message.Count(len(f.Kfuncs), "kfunc")
 }
 

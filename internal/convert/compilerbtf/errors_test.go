@@ -28,7 +28,7 @@ func build(order binary.ByteOrder, base *btf.Blob, add func(b *btf.Builder)) []b
 
 // elfOf makes an ELF file with a section .BTF.
 func elfOf(data []byte) *elf.File {
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+	o := elfwrite.File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []elfwrite.Section{{Name: btf.SectionTypes, Data: data}}}
 	content, err := o.Bytes()
 	if err != nil {

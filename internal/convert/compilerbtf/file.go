@@ -33,7 +33,7 @@ func Units(f *elf.File) int {
 	if err != nil {
 		return 0
 	}
-	f.Section(btf.SectionTypes).Release() // it may be large
+	f.Section(btf.SectionTypes).DropPages() // it may be large
 	return len(parts)
 }
 

@@ -53,16 +53,16 @@ const largeStrings = 32 << 20
 // largeSymbols is the smallest size at which the names of symbols are not kept in memory.
 const largeSymbols = 16 << 20
 
-// Release frees memory after some units have been read: the memory of abbreviations and of lists of
-// locations and ranges, which are needed only once, and of large string tables, in which each unit
+// DropPages frees memory after some units have been read: the memory of abbreviations and of lists
+// of locations and ranges, which are needed only once, and of large string tables, in which each unit
 // has its own strings: those of an unmerged .debug_str and of symbols.
-func (d *Data) Release() {
+func (d *Data) DropPages() {
 	for _, sec := range d.perUnit {
-		sec.Release()
+		sec.DropPages()
 	}
-	d.File.ReleaseSymbols(largeSymbols)
+	d.File.DropSymbolPages(largeSymbols)
 	if d.strs != nil && len(d.str) >= largeStrings {
-		d.strs.Release()
+		d.strs.DropPages()
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // wrap makes an ELF file from debug sections.
 func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte) *elf.File {
 	t.Helper()
-	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}
+	o := elfwrite.File{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}
 	for name, data := range map[string][]byte{".debug_info": info, ".debug_abbrev": abbrev,
 		".debug_str":      str,
 		".debug_loclists": lists, ".debug_loc": lists, ".debug_rnglists": lists, ".debug_ranges": lists,

@@ -11,7 +11,7 @@ import (
 )
 
 // A large section that is relocated has its own memory; one that isn't is part of the mapped file.
-// Release doesn't change the content of either.
+// DropPages doesn't change the content of either.
 func TestLargeSections(t *testing.T) {
 	dir := t.TempDir()
 	source := `
@@ -46,7 +46,7 @@ func TestLargeSections(t *testing.T) {
 		if n := bytes.Count(want, []byte{0x5a}); n != 20<<20 || want[20<<20] != 0x77 {
 			t.Errorf("the plain section has %d of its bytes", n)
 		}
-		relocated.Release()
-		plain.Release()
+		relocated.DropPages()
+		plain.DropPages()
 	}
 }

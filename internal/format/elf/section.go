@@ -71,9 +71,9 @@ func (s *Section) Alloc() bool { return s.Flags&stdelf.SHF_ALLOC != 0 }
 // Contains reports whether addr is an address within the section.
 func (s *Section) Contains(addr uint64) bool { return addr-s.Addr < s.Size && s.Alloc() }
 
-// Release tells the system that the section will not be read for a while, so that its mapped pages
-// need not be resident meanwhile. It is useful for large sections that are read through Data.
-func (s *Section) Release() {
+// DropPages tells the system that the section will not be read for a while, so that its mapped
+// pages need not be resident meanwhile. It is useful for large sections that are read through Data.
+func (s *Section) DropPages() {
 	if s.Plain() {
 		s.f.m.drop(int64(s.Offset), int64(len(s.raw)))
 	}

@@ -80,15 +80,15 @@ func (t *Symbols) Contain(part string) bool {
 // Symbols returns the symbol table. It is read once; the caller must not modify it.
 func (f *File) Symbols() (*Symbols, error) { return f.symbols() }
 
-// ReleaseSymbols frees the memory of the mapped names of symbols, if their table has at least this
+// DropSymbolPages frees the memory of the mapped names of symbols, if their table has at least this
 // size. Later reads load the names again.
-func (f *File) ReleaseSymbols(size int) {
+func (f *File) DropSymbolPages(size int) {
 	for _, s := range f.Sections {
 		if s.Type != stdelf.SHT_SYMTAB || uint64(s.Link) >= uint64(len(s.f.Sections)) {
 			continue
 		}
 		if names := s.f.Sections[s.Link]; len(names.raw) >= size {
-			names.Release()
+			names.DropPages()
 		}
 	}
 }

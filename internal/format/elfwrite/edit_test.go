@@ -236,7 +236,7 @@ func TestPatch(t *testing.T) {
 
 // TestSetNameless adds a section to a file whose sections have no names.
 func TestSetNameless(t *testing.T) {
-	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".a", Data: []byte("a")}}}
 	data, err := o.Bytes()
 	if err != nil {
@@ -262,7 +262,7 @@ func TestSetNameless(t *testing.T) {
 
 // TestPatchMovesNothing patches a section of a file with a gap. Set would close the gap.
 func TestPatchMovesNothing(t *testing.T) {
-	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".a", Data: []byte("first")}, {Name: ".gap", Data: make([]byte, 100)},
 			{Name: ".c", Data: []byte("third")}}}
 	data, err := o.Bytes()

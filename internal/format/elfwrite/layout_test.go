@@ -147,7 +147,7 @@ func TestUnusualOrder(t *testing.T) {
 // section begins.
 func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
 	t.Helper()
-	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: sections}
 	data, err := o.Bytes()
 	if err != nil {

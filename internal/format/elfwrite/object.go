@@ -41,9 +41,9 @@ func (s Section) check() error {
 	return nil
 }
 
-// Object is a relocatable ELF file without code. It has a symbol table with only the null entry,
+// File is a relocatable ELF file without code. It has a symbol table with only the null entry,
 // because some readers refuse files without a symbol table.
-type Object struct {
+type File struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
 	Machine  uint16 // EM_*
@@ -52,16 +52,16 @@ type Object struct {
 }
 
 // Like returns an object without sections for the machine and the ABI of f.
-func Like(f *elf.File) *Object {
+func Like(f *elf.File) *File {
 	at := class{f.AddrSize == 8, f.Order}.flagsOffset()
-	return &Object{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine),
+	return &File{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine),
 		Flags: f.Order.Uint32(f.Bytes()[at:])}
 }
 
 // Bytes returns the file: header, sections in the given order, symbol table, string table (for
 // sections and symbols), section headers. Several sections may have the same name. It returns an
 // error if o has invalid values.
-func (o *Object) Bytes() ([]byte, error) {
+func (o *File) Bytes() ([]byte, error) {
 	c, err := newClass(o.AddrSize, o.Order)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (o *Object) Bytes() ([]byte, error) {
 }
 
 // putHeader writes the ELF header, except for what setSectionTable writes.
-func (o *Object) putHeader(b []byte, c class) {
+func (o *File) putHeader(b []byte, c class) {
 	copy(b, stdelf.ELFMAG)
 	b[stdelf.EI_CLASS] = byte(c.pick(int(stdelf.ELFCLASS32), int(stdelf.ELFCLASS64)))
 	b[stdelf.EI_DATA] = byte(stdelf.ELFDATA2LSB)

@@ -48,7 +48,7 @@ func TestObject(t *testing.T) {
 				if order == binary.BigEndian {
 					machine = stdelf.EM_S390
 				}
-				o := &Object{AddrSize: size, Order: order, Machine: uint16(machine),
+				o := &File{AddrSize: size, Order: order, Machine: uint16(machine),
 					Flags: 0x12345678, Sections: sections}
 				data, err := o.Bytes()
 				if err != nil {
@@ -98,16 +98,16 @@ func checkSections(t *testing.T, data []byte, want []Section) {
 }
 
 func TestObjectErrors(t *testing.T) {
-	good := Object{AddrSize: 8, Order: binary.LittleEndian}
+	good := File{AddrSize: 8, Order: binary.LittleEndian}
 	for _, tt := range []struct {
-		change func(*Object)
+		change func(*File)
 		want   string
 	}{
-		{func(o *Object) { o.AddrSize = 2 }, "address size 2"},
-		{func(o *Object) { o.Order = nil }, "byte order"},
-		{func(o *Object) { o.Sections = []Section{{Name: ""}} }, "section name"},
-		{func(o *Object) { o.Sections = []Section{{Name: "a\x00b"}} }, "section name"},
-		{func(o *Object) { o.Sections = []Section{{Name: "a", Align: 3}} }, "alignment 3"},
+		{func(o *File) { o.AddrSize = 2 }, "address size 2"},
+		{func(o *File) { o.Order = nil }, "byte order"},
+		{func(o *File) { o.Sections = []Section{{Name: ""}} }, "section name"},
+		{func(o *File) { o.Sections = []Section{{Name: "a\x00b"}} }, "section name"},
+		{func(o *File) { o.Sections = []Section{{Name: "a", Align: 3}} }, "alignment 3"},
 	} {
 		o := good
 		tt.change(&o)
@@ -119,7 +119,7 @@ func TestObjectErrors(t *testing.T) {
 
 // TestManySections writes a file whose section numbers do not fit in 16 bits.
 func TestManySections(t *testing.T) {
-	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
+	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
 	for i := range 70_000 {
 		o.Sections = append(o.Sections, Section{Name: fmt.Sprint(".s", i), Data: []byte{byte(i)}})
 	}
@@ -155,7 +155,7 @@ func someBTF(t *testing.T, order binary.ByteOrder) []byte {
 
 // TestBTFReaders reads the .BTF section of an object with other programs.
 func TestBTFReaders(t *testing.T) {
-	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".BTF", Data: someBTF(t, binary.LittleEndian), Align: 4},
 			{Name: ".other", Data: []byte("x")}}}
 	data, err := o.Bytes()

@@ -20,7 +20,7 @@ import (
 )
 
 // Bytes returns the file of an object.
-func Bytes(t testing.TB, o elfwrite.Object) []byte {
+func Bytes(t testing.TB, o elfwrite.File) []byte {
 	t.Helper()
 	data, err := o.Bytes()
 	if err != nil {
@@ -32,7 +32,7 @@ func Bytes(t testing.TB, o elfwrite.Object) []byte {
 // ELF returns an object file for x86-64 with these sections.
 func ELF(t testing.TB, sections ...elfwrite.Section) []byte {
 	t.Helper()
-	return Bytes(t, elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian,
+	return Bytes(t, elfwrite.File{AddrSize: 8, Order: binary.LittleEndian,
 		Machine: uint16(elf.EM_X86_64), Sections: sections})
 }
 

@@ -29,7 +29,7 @@ func convertStored(t testing.TB, name string, split *splitdwarf.Finder) error {
 	defer f.Close()
 	defer split.Close()
 	set := features.Default().With(features.GlobalVar)
-	o, err := convert.File(f, convert.Options{Features: set, Split: split, Jobs: 1})
+	o, err := convert.File(f, convert.Options{Features: set, SplitDWARF: split, Jobs: 1})
 	if err == nil && len(o.Units) != 1 {
 		t.Errorf("%s: %d units", name, len(o.Units))
 	}

@@ -166,10 +166,10 @@ func (r *rule) check(t *testing.T, b *linktest.Builder) {
 // hold.
 func TestErrors(t *testing.T) {
 	perCPU := facts.PerCPUSection
-	object := func(name, section string, offset uint64) []facts.Object {
-		return []facts.Object{{Name: name, Section: section, Offset: offset, Size: 4, File: -1}}
+	object := func(name, section string, offset uint64) []facts.Variable {
+		return []facts.Variable{{Name: name, Section: section, Offset: offset, Size: 4, File: -1}}
 	}
-	var tooMany []facts.Object
+	var tooMany []facts.Variable
 	for i := range uint64(btf.MaxVlen + 1) {
 		tooMany = append(tooMany, object("v", perCPU, 4*i)...)
 	}
@@ -187,15 +187,15 @@ func TestErrors(t *testing.T) {
 			features.Of(features.DeclTagKfuncs), "the facts list no kfuncs"},
 		{"a file without kfuncs", facts.Facts{KfuncState: facts.KfuncsAbsent},
 			features.Of(features.DeclTagKfuncs), ""},
-		{"a name that is not an identifier", facts.Facts{Objects: object("a-b", perCPU, 0)},
+		{"a name that is not an identifier", facts.Facts{Vars: object("a-b", perCPU, 0)},
 			features.Of(features.Var), "its name is not an identifier"},
-		{"what to do about it", facts.Facts{Objects: object("a-b", perCPU, 0)},
+		{"what to do about it", facts.Facts{Vars: object("a-b", perCPU, 0)},
 			features.Of(features.Var), "encode_force to leave such variables out"},
-		{"the same, left out", facts.Facts{Objects: object("a-b", perCPU, 0)},
+		{"the same, left out", facts.Facts{Vars: object("a-b", perCPU, 0)},
 			features.Of(features.Var, features.EncodeForce), ""},
-		{"an offset of more than 32 bits", facts.Facts{Objects: object("v", perCPU, 1<<32)},
+		{"an offset of more than 32 bits", facts.Facts{Vars: object("v", perCPU, 1<<32)},
 			features.Of(features.Var), "don't fit in the 32 bits of the format"},
-		{"more variables than a section can have", facts.Facts{Objects: tooMany},
+		{"more variables than a section can have", facts.Facts{Vars: tooMany},
 			features.Of(features.Var), "65536 variables"},
 	} {
 		b := linktest.New()

@@ -18,15 +18,15 @@ type locals struct {
 // localName is a local symbol's name in the source, and its source file's base name.
 type localName struct{ file, name string }
 
-func localNameOf(f *facts.Facts, o *facts.Object) localName {
+func localNameOf(f *facts.Facts, o *facts.Variable) localName {
 	return localName{f.Files[o.File].Name, f.SourceName(o.Name)}
 }
 
 func (l *locals) count(f *facts.Facts) {
 	l.objects, l.identified = map[string]uint64{}, map[localName]bool{}
 	l.hashes = map[int]types.Hash{}
-	for i := range f.Objects {
-		o := &f.Objects[i]
+	for i := range f.Vars {
+		o := &f.Vars[i]
 		if !o.Local {
 			continue
 		}
@@ -41,7 +41,7 @@ func (l *locals) count(f *facts.Facts) {
 // source file has the same base name must hold the candidate, and the hash of the candidate and the
 // unit's types must equal the Definition.
 // Rule: static variables with the same name: which file's. pahole uses the addresses in the DWARF.
-func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
+func (d *decider) definers(o *facts.Variable, group []Holder) []Holder {
 	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 
 // unitsOf returns the linked units whose source file has the base name of a local symbol's file, or
 // all units if the symbol table doesn't name the file.
-func (d *decider) unitsOf(o *facts.Object) []int {
+func (d *decider) unitsOf(o *facts.Variable) []int {
 	name := d.facts.Files[o.File].Name
 	file, ok := d.shapes.Graph.Strs.Lookup([]byte(name))
 	if !ok {
@@ -102,7 +102,7 @@ func (d *decider) typesHash(u int) types.Hash {
 // units, inFileOf takes those that share the most static functions and variables with the file;
 // if several tie, those with the fewest functions and variables that the file lacks.
 // Rule: static variables with the same name: which file's. If nothing else distinguishes them.
-func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
+func (d *decider) inFileOf(o *facts.Variable, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil
 	}

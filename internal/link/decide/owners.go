@@ -19,7 +19,7 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 		own = slices.DeleteFunc(slices.Clone(group), d.isForeign)
 	}
 	functions := slices.ContainsFunc(own, func(h Holder) bool {
-		return d.symbols.Of(d.types.Node(h.Type).Name)&symbols.Split == 0
+		return d.symbols.Of(d.types.Node(h.Type).Name)&symbols.Part == 0
 	})
 	switch {
 	case functions && len(own) > 1:
@@ -82,7 +82,7 @@ func (d *decider) ofTheirFiles(function types.Str, own []Holder) []Holder {
 	var left []Holder
 	for _, h := range own {
 		w := weights[h.Type]
-		functions = functions || w != 0 && d.symbols.Of(d.types.Node(h.Type).Name)&symbols.Split == 0
+		functions = functions || w != 0 && d.symbols.Of(d.types.Node(h.Type).Name)&symbols.Part == 0
 		if w != 0 || h.FromBTF {
 			h.Weight = w
 			left = append(left, h)

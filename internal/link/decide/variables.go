@@ -47,9 +47,9 @@ func (d *decider) encodeVariables() error {
 	}
 	vars := map[variable]Type{}
 	d.locals.count(d.facts)
-	for rest := d.facts.Objects; len(rest) > 0; {
+	for rest := d.facts.Vars; len(rest) > 0; {
 		section := rest[0].Section
-		n := slices.IndexFunc(rest, func(o facts.Object) bool { return o.Section != section })
+		n := slices.IndexFunc(rest, func(o facts.Variable) bool { return o.Section != section })
 		if n < 0 {
 			n = len(rest)
 		}
@@ -72,7 +72,7 @@ type variable struct {
 }
 
 // Rule: DATASEC: order, overlaps, size. Source: pahole btf_encoder__add_datasec.
-func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) error {
+func (d *decider) encodeSection(objects []facts.Variable, vars map[variable]Type) error {
 	name := d.shapes.Graph.Strs.Intern([]byte(objects[0].Section))
 	var elems []Elem
 	end := uint64(0) // of the last encoded object
@@ -130,12 +130,12 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 	return nil
 }
 
-func inOrder(objects []facts.Object) []*facts.Object {
-	list := make([]*facts.Object, len(objects))
+func inOrder(objects []facts.Variable) []*facts.Variable {
+	list := make([]*facts.Variable, len(objects))
 	for i := range objects {
 		list[i] = &objects[i]
 	}
-	slices.SortStableFunc(list, func(a, b *facts.Object) int {
+	slices.SortStableFunc(list, func(a, b *facts.Variable) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(len(a.Name), len(b.Name)))
 	})
 	return list
@@ -150,7 +150,7 @@ func (d *decider) tooManyVariables(section types.Str, n int) error {
 // (rules 4 and 5). An object may be larger than its variable, because it includes the elements of a
 // flexible array member, or a sanitizer's red zone.
 // Rule: skipped: reasons for variables.
-func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason string) {
+func (d *decider) variable(o *facts.Variable, group []Holder) (v Type, reason string) {
 	if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
 		// Only units that define the variable are considered; already linked BTF has no such units.
 		list := d.definers(o, group)
@@ -190,7 +190,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 
 // ofSection returns the candidates that were defined in the object's kind of section (per-CPU or
 // not). If there are none, the linker has moved the variable, and ofSection returns all candidates.
-func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
+func (d *decider) ofSection(o *facts.Variable, group []Holder) []Holder {
 	perCPU := o.Section == facts.PerCPUSection
 	other := func(h Holder) bool { return !h.FromBTF && d.types.Node(h.Type).Flag == perCPU }
 	if !slices.ContainsFunc(group, other) || !slices.ContainsFunc(group, func(h Holder) bool {
@@ -204,7 +204,7 @@ func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 // linkages returns the linkages that the candidate for an object may have, the likeliest first. A
 // local symbol may be for a global variable if no global symbol has its name: linkers make hidden
 // symbols local, and list them under no source file.
-func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
+func (d *decider) linkages(o *facts.Variable, group []Holder) []uint32 {
 	f := d.facts
 	switch {
 	case !o.Local && f.SourceName(o.Name) == o.Name:
@@ -229,7 +229,7 @@ func (d *decider) typesDiffer(group []Holder, v Type) bool {
 // ofFile reduces several candidates for a local object to those of the file that defines the
 // object, if it can. If more objects have the name than units hold candidates, some are from
 // assembly code. Then candidates from other files are dropped even if none is left.
-func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
+func (d *decider) ofFile(o *facts.Variable, group []Holder) []Holder {
 	if !o.Local || len(group) == 0 {
 		return group
 	}

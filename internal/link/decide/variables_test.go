@@ -16,21 +16,21 @@ import (
 
 // perCPU returns facts with the files a.c and b.c, and with these per-CPU variables, 16 bytes
 // apart.
-func perCPU(list ...facts.Object) *facts.Facts {
+func perCPU(list ...facts.Variable) *facts.Facts {
 	f := &facts.Facts{HasFiles: true, Files: []facts.File{{Name: "a.c"}, {Name: "b.c"}}}
 	for i, o := range list {
 		o.Section, o.Offset = facts.PerCPUSection, uint64(16*i)
-		f.Objects = append(f.Objects, o)
+		f.Vars = append(f.Vars, o)
 	}
 	return f
 }
 
-func globalVar(name string, size uint64) facts.Object {
-	return facts.Object{Name: name, Size: size, File: -1}
+func globalVar(name string, size uint64) facts.Variable {
+	return facts.Variable{Name: name, Size: size, File: -1}
 }
 
-func staticVar(name string, file int) facts.Object {
-	return facts.Object{Name: name, Size: 4, File: file, Local: true}
+func staticVar(name string, file int) facts.Variable {
+	return facts.Variable{Name: name, Size: 4, File: file, Local: true}
 }
 
 // TestVariables checks which type a variable of the linked file gets.
@@ -51,12 +51,12 @@ func TestVariables(t *testing.T) {
 		{what: "without var", build: units(variable(global, 4, integer)),
 			facts: perCPU(globalVar("v", 4)), without: features.Var},
 		{what: "of another section", build: units(variable(global, 4, integer)),
-			facts: &facts.Facts{Objects: []facts.Object{
+			facts: &facts.Facts{Vars: []facts.Variable{
 				{Name: "v", Section: ".data", Size: 4, File: -1}}}},
 		{what: "of another section, with global_var", build: units(variable(global, 4, integer)),
 			with: []features.Set{features.GlobalVar}, facts: &facts.Facts{
 				Variables: facts.VariablesAll,
-				Objects:   []facts.Object{{Name: "v", Section: ".data", Size: 4, File: -1}}},
+				Vars:      []facts.Variable{{Name: "v", Section: ".data", Size: 4, File: -1}}},
 			want: []string{"global v: int", "section .data of 4: (global v: int)@0+4"}},
 		{what: "made by a macro", facts: perCPU(globalVar("__UNIQUE_ID_v", 4)),
 			build: units(func(b *linktest.Builder) { b.Var("__UNIQUE_ID_v", global, 4, b.Int("int")) })},
@@ -123,7 +123,7 @@ func TestOfSection(t *testing.T) {
 			Ref: b.Int("unsigned int"), Flag: true}))
 	})
 	in := func(section string) *facts.Facts {
-		return &facts.Facts{Variables: facts.VariablesAll, Objects: []facts.Object{
+		return &facts.Facts{Variables: facts.VariablesAll, Vars: []facts.Variable{
 			{Name: "v", Section: section, Size: 4, File: -1}}}
 	}
 	with := []features.Set{features.GlobalVar}
@@ -139,7 +139,7 @@ func TestOfSection(t *testing.T) {
 // TestOverlap: a symbol that lies inside the preceding variable belongs to that variable.
 func TestOverlap(t *testing.T) {
 	f := perCPU(globalVar("v", 4), globalVar("w", 4))
-	f.Objects[1].Offset = 2
+	f.Vars[1].Offset = 2
 	check(t, []rule{{what: "overlap", facts: f,
 		build: units(func(b *linktest.Builder) {
 			b.Var("v", global, 4, b.Int("int"))
@@ -152,7 +152,7 @@ func TestOverlap(t *testing.T) {
 func TestAlias(t *testing.T) {
 	apart := perCPU(globalVar("__pi_v", 4), globalVar("v", 4))
 	f := perCPU(globalVar("__pi_v", 4), globalVar("v", 4))
-	f.Objects[1].Offset = 0
+	f.Vars[1].Offset = 0
 	build := units(func(b *linktest.Builder) {
 		b.Var("__pi_v", global, 4, b.Int("int"))
 		b.Var("v", global, 4, b.Int("int"))
@@ -221,7 +221,7 @@ func TestStatics(t *testing.T) {
 		{what: "the other way round", build: like(0), facts: likeFiles,
 			want: likeLines("unsigned int", "int")},
 		{what: "in files without a name", build: both("a.c", "b.c"),
-			facts: &facts.Facts{Files: []facts.File{{}}, Objects: []facts.Object{
+			facts: &facts.Facts{Files: []facts.File{{}}, Vars: []facts.Variable{
 				{Name: "v", Section: facts.PerCPUSection, Size: 4, Local: true}}},
 			skipped: several},
 		{what: "the symbol is from assembly code: there are more symbols than units with the variable",
@@ -269,7 +269,7 @@ func TestIdentified(t *testing.T) {
 			for i, h := range c.of {
 				o := staticVar("v", i)
 				o.Section, o.Offset, o.Definition = facts.PerCPUSection, uint64(16*i), h
-				f.Objects, f.Files = append(f.Objects, o), append(f.Files, facts.File{Name: file})
+				f.Vars, f.Files = append(f.Vars, o), append(f.Files, facts.File{Name: file})
 			}
 			d, err := decideUnits(b, f, features.Default(), nil)
 			if err != nil {

@@ -71,7 +71,7 @@ func TestMixed(t *testing.T) {
 		parts = append(parts, w.Convert(name))
 	}
 	known := w.Facts(w.Link("mixed", mixed...))
-	for _, o := range known.Objects {
+	for _, o := range known.Vars {
 		if o.Definition == (types.Hash{}) {
 			t.Errorf("no definition is known for %+v", o)
 		}
@@ -92,7 +92,7 @@ func TestLinkedBTF(t *testing.T) {
 	w.Run("objcopy", "--strip-debug", "--keep-file-symbols", linked, "stripped")
 	before := w.Facts("stripped")
 	w.Run("objcopy", "--add-section", ".BTF=btf", "stripped", "with.btf")
-	if !slices.Equal(w.Facts("with.btf").Objects, before.Objects) {
-		t.Errorf("facts %v, without .BTF %v", w.Facts("with.btf").Objects, before.Objects)
+	if !slices.Equal(w.Facts("with.btf").Vars, before.Vars) {
+		t.Errorf("facts %v, without .BTF %v", w.Facts("with.btf").Vars, before.Vars)
 	}
 }

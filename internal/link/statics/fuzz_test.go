@@ -54,10 +54,10 @@ func TestSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[any]bool{}
-	for _, o := range known.Objects {
+	for _, o := range known.Vars {
 		seen[o.Definition] = true
 	}
-	if len(known.Objects) != 3 || len(seen) != 3 {
-		t.Errorf("%+v", known.Objects)
+	if len(known.Vars) != 3 || len(seen) != 3 {
+		t.Errorf("%+v", known.Vars)
 	}
 }

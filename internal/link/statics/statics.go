@@ -48,7 +48,7 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwa
 	if err != nil {
 		return err
 	}
-	opt := convert.Options{Features: set.With(features.SkipUnencodable), Jobs: 1, Split: split}
+	opt := convert.Options{Features: set.With(features.SkipUnencodable), Jobs: 1, SplitDWARF: split}
 	if err := identify(f, known, opt, units, convert.EachUnit); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 	left := map[name][]int{}
 	for n, list := range names {
 		for _, v := range list {
-			if known.Objects[v].Definition == (types.Hash{}) {
+			if known.Vars[v].Definition == (types.Hash{}) {
 				left[n] = append(left[n], v)
 			}
 		}
@@ -88,7 +88,7 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 	}
 	err := eachUnit(f, opt, numbers, func(i int, o *object.Object) error {
 		for _, v := range units[i].variables {
-			h := definition(o, known.SourceName(known.Objects[v].Name))
+			h := definition(o, known.SourceName(known.Vars[v].Name))
 			switch before, ok := found[v]; {
 			case h == (types.Hash{}): // something else is at its address
 			case ok && before != h:
@@ -103,7 +103,7 @@ func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit
 		return err
 	}
 	for v, h := range found {
-		known.Objects[v].Definition = h
+		known.Vars[v].Definition = h
 	}
 	return nil
 }
@@ -132,11 +132,11 @@ func definition(o *object.Object, name string) (h types.Hash) {
 // name identifies a local symbol: its name in the source, and the base name of its file.
 type name struct{ file, symbol string }
 
-// ambiguous lists, by name, local variables with equal names, as indexes into Facts.Objects.
+// ambiguous lists, by name, local variables with equal names, as indexes into Facts.Vars.
 func ambiguous(known *facts.Facts) map[name][]int {
 	list := make(map[name][]int)
-	for i := range known.Objects {
-		o := &known.Objects[i]
+	for i := range known.Vars {
+		o := &known.Vars[i]
 		if !o.Local {
 			continue
 		}

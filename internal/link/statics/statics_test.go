@@ -138,7 +138,7 @@ func TestAllSections(t *testing.T) {
 	}
 	objects := w.Compile("gcc -O2", sources)
 	known := w.Facts(w.Link("linked", objects...))
-	for _, o := range known.Objects {
+	for _, o := range known.Vars {
 		if (o.Definition != types.Hash{}) != o.Local {
 			t.Errorf("%+v", o)
 		}
@@ -159,7 +159,7 @@ func TestUniqueNames(t *testing.T) {
 			int f4(void) { static PERCPU int two; return two++; }`,
 	})
 	w.compare(w.Link("linked", objects...), objects...)
-	for _, o := range w.Facts("linked").Objects {
+	for _, o := range w.Facts("linked").Vars {
 		if o.Definition != (types.Hash{}) {
 			t.Errorf("%+v", o)
 		}

@@ -17,7 +17,7 @@ import (
 // unit is a compilation unit that defines some of the ambiguous variables.
 type unit struct {
 	number    int   // its index among the compilation units of the file
-	variables []int // indexes into Facts.Objects
+	variables []int // indexes into Facts.Vars
 }
 
 // definingUnits finds the units that define the variables of these names. It returns none if split
@@ -31,7 +31,7 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 		}
 		at := byFile[n.file]
 		for _, v := range list {
-			o := &known.Objects[v]
+			o := &known.Vars[v]
 			for _, s := range d.File.SectionsNamed(o.Section) {
 				at[s.Addr+o.Offset] = append(at[s.Addr+o.Offset], v)
 			}
@@ -114,7 +114,7 @@ func blobs(f *elf.File, known *facts.Facts, names map[name][]int) ([]unit, error
 	at := map[spot]int{} // the variable that is there
 	for _, list := range names {
 		for _, v := range list {
-			o := &known.Objects[v]
+			o := &known.Vars[v]
 			at[spot{o.Section, o.Offset, o.Name}] = v
 		}
 	}

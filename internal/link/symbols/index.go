@@ -21,7 +21,7 @@ const (
 	ExactLocal                   // a function symbol of exactly this name is local to a file
 	ExactLoose                   // a function symbol of exactly this name is local to an unknown file
 	Suffixed                     // a function symbol has this name and a suffix
-	Split                        // the name is that of a part of a function (foo.part.0)
+	Part                         // the name is that of a part of a function (foo.part.0)
 	Ambiguous                    // the symbols with this name have several addresses
 	Global                       // a function or variable has a global symbol with this name
 	Hidden                       // the linker made a global symbol with this name local
@@ -65,7 +65,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	if f == nil {
 		return &Index{}
 	}
-	room := len(f.Globals) + len(f.Objects) + len(f.Kfuncs) + len(f.SeveralAddresses)
+	room := len(f.Globals) + len(f.Vars) + len(f.Kfuncs) + len(f.SeveralAddresses)
 	for i := range f.Files {
 		room += len(f.Files[i].Funcs)
 	}
@@ -96,8 +96,8 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	for i := range f.Kfuncs {
 		n.name(f.Kfuncs[i].Name, Kfunc)
 	}
-	for i := range f.Objects {
-		switch o := &f.Objects[i]; {
+	for i := range f.Vars {
+		switch o := &f.Vars[i]; {
 		case !o.Local:
 			n.name(o.Name, Global)
 		case f.Files[o.File].Name == "":
@@ -136,7 +136,7 @@ func (n *noted) name(name string, bits Bits) {
 func (n *noted) function(symbol string, place, bits Bits) {
 	switch base, ok := facts.BaseName(symbol); {
 	case !ok:
-		n.name(symbol, place|bits|Split)
+		n.name(symbol, place|bits|Part)
 	case len(base) == len(symbol):
 		n.name(base, place|bits)
 	default:

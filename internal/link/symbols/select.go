@@ -290,8 +290,8 @@ func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
 			add(i, symbol)
 		}
 	}
-	for i := range f.Objects {
-		if o := &f.Objects[i]; o.File >= 0 && wanted(o.File) {
+	for i := range f.Vars {
+		if o := &f.Vars[i]; o.File >= 0 && wanted(o.File) {
 			add(o.File, o.Name)
 		}
 	}

@@ -330,7 +330,7 @@ func TestErrors(t *testing.T) {
 		b.Unit("a.c", 1)
 		c.build(b)
 		x := &facts.Facts{Variables: facts.VariablesAll, Globals: []string{"operator()"},
-			Objects: []facts.Object{{Name: "v", Section: "a\nb", Size: 4, File: -1}}}
+			Vars: []facts.Variable{{Name: "v", Section: "a\nb", Size: 4, File: -1}}}
 		for _, checked := range []bool{true, false} {
 			_, err := writeUnits(b, nil, x, write.Options{CheckNames: checked})
 			if want := checked && c.err != ""; (err != nil) != want ||

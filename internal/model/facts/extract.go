@@ -107,12 +107,12 @@ func (e *extractor) collectObjects() {
 			name = e.names.keep(section.Name)
 			names[s.Section] = name
 		}
-		o := Object{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr,
+		o := Variable{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr,
 			Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			o.Local, o.File = true, e.fileOf(s)
 		}
-		e.facts.Objects = append(e.facts.Objects, o)
+		e.facts.Vars = append(e.facts.Vars, o)
 	}
 }
 

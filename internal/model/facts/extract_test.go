@@ -132,7 +132,7 @@ func TestFeaturesChooseVariables(t *testing.T) {
 		}
 		f := w.extract(name, Options{Features: set})
 		names := map[string]bool{}
-		for _, o := range f.Objects {
+		for _, o := range f.Vars {
 			names[o.Name] = true
 			if wantLocal := o.Name == "counter"; o.Local != wantLocal || wantLocal != (o.File >= 0) {
 				t.Errorf("%s: local %v, file %d", o.Name, o.Local, o.File)
@@ -165,9 +165,9 @@ func TestRelocatableFiles(t *testing.T) {
 		if want := []RepeatedName{{"helper", 2}}; !reflect.DeepEqual(f.SeveralAddresses, want) {
 			t.Errorf("%v: repeated %v, want %v", flags, f.SeveralAddresses, want)
 		}
-		if len(f.Files) != 2 || len(f.Objects) != 2 || f.Objects[0].Section != PerCPUSection ||
-			f.Objects[0].Offset != 0 {
-			t.Errorf("%v: files %v, objects %v", flags, f.Files, f.Objects)
+		if len(f.Files) != 2 || len(f.Vars) != 2 || f.Vars[0].Section != PerCPUSection ||
+			f.Vars[0].Offset != 0 {
+			t.Errorf("%v: files %v, objects %v", flags, f.Files, f.Vars)
 		}
 		text(t, f)
 	}
@@ -191,7 +191,7 @@ func TestWithoutFileSymbols(t *testing.T) {
 		t.Errorf("after link-time optimization %+v, want %+v", lto, f)
 	}
 	w.run("strip", "-o", "stripped", name)
-	if f := w.extract("stripped", defaults); len(f.Files)+len(f.Globals)+len(f.Objects) != 0 {
+	if f := w.extract("stripped", defaults); len(f.Files)+len(f.Globals)+len(f.Vars) != 0 {
 		t.Errorf("stripped: %+v", f)
 	}
 }

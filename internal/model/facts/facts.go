@@ -25,7 +25,7 @@ type Facts struct {
 	// symbols, and the file was linked without link-time optimization. Otherwise, all local symbols
 	// are in one File without a name.
 	HasFiles bool
-	// Variables says which sections' variables are in Objects.
+	// Variables says which sections' variables are in Vars.
 	Variables Variables
 	// KfuncState says whether Kfuncs is complete and, if it isn't, why.
 	KfuncState KfuncState
@@ -34,7 +34,7 @@ type Facts struct {
 	SeveralAddresses []RepeatedName // base names with several addresses; by name
 	Globals          []string       // functions with global or weak symbols; sorted
 	Files            []File         // sources with local symbols; by name, functions, objects
-	Objects          []Object       // variables; by section, offset, name, size, file
+	Vars             []Variable     // variables; by section, offset, name, size, file
 }
 
 // Variables says which sections' variables are listed.
@@ -72,8 +72,8 @@ type File struct {
 	Funcs []string // names of local functions, suffixes like .isra.0 included; sorted
 }
 
-// Object is one variable: an STT_OBJECT symbol.
-type Object struct {
+// Variable is one variable: an STT_OBJECT symbol.
+type Variable struct {
 	Name    string
 	Section string // name of the output section
 	Offset  uint64 // in the section, in bytes

@@ -17,7 +17,7 @@ func (f *Facts) sortFew() {
 		return strings.Compare(a.Name, b.Name)
 	})
 	f.sortFiles(func(a, b int) int { return strings.Compare(f.Files[a].Name, f.Files[b].Name) })
-	slices.SortFunc(f.Objects, compareObjects)
+	slices.SortFunc(f.Vars, compareVariables)
 }
 
 // sort sorts everything as the comments on the fields of Facts say.
@@ -27,8 +27,8 @@ func (f *Facts) sort() {
 	for i := range f.Files {
 		slices.Sort(f.Files[i].Funcs)
 	}
-	objects := make([][]Object, len(f.Files))
-	for _, o := range f.Objects {
+	objects := make([][]Variable, len(f.Files))
+	for _, o := range f.Vars {
 		if o.File >= 0 {
 			i := o.File
 			o.File = 0 // so that only the objects themselves are compared
@@ -37,9 +37,9 @@ func (f *Facts) sort() {
 	}
 	f.sortFiles(func(a, b int) int {
 		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]),
-			slices.CompareFunc(objects[a], objects[b], compareObjects))
+			slices.CompareFunc(objects[a], objects[b], compareVariables))
 	})
-	slices.SortFunc(f.Objects, compareObjects)
+	slices.SortFunc(f.Vars, compareVariables)
 }
 
 // sortFiles sorts Files. The function compare gets two indexes.
@@ -52,7 +52,7 @@ func (f *Facts) sortFiles(compare func(a, b int) int) {
 	f.arrangeFiles(order)
 }
 
-// arrangeFiles sets Files to the files with these indexes, in this order, and adapts Object.File.
+// arrangeFiles sets Files to the files with these indexes, in this order, and adapts Variable.File.
 func (f *Facts) arrangeFiles(order []int) {
 	var files []File
 	place := make([]int, len(f.Files))
@@ -61,8 +61,8 @@ func (f *Facts) arrangeFiles(order []int) {
 		place[old] = i
 	}
 	f.Files = files
-	for i := range f.Objects {
-		if o := &f.Objects[i]; o.File >= 0 {
+	for i := range f.Vars {
+		if o := &f.Vars[i]; o.File >= 0 {
 			o.File = place[o.File]
 		}
 	}
@@ -100,7 +100,7 @@ func compareFiles(a, b *File) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), slices.Compare(a.Funcs, b.Funcs))
 }
 
-func compareObjects(a, b Object) int {
+func compareVariables(a, b Variable) int {
 	return cmp.Or(
 		strings.Compare(a.Section, b.Section),
 		cmp.Compare(a.Offset, b.Offset),
@@ -120,10 +120,10 @@ func (f *Facts) PerCPU() *Facts {
 	p := *f
 	p.Variables = VariablesPerCPU
 	p.Files = slices.Clone(f.Files)
-	p.Objects = nil
-	for _, o := range f.Objects {
+	p.Vars = nil
+	for _, o := range f.Vars {
 		if o.Section == PerCPUSection {
-			p.Objects = append(p.Objects, o)
+			p.Vars = append(p.Vars, o)
 		}
 	}
 	p.forgetSingle()
@@ -134,15 +134,15 @@ func (f *Facts) PerCPU() *Facts {
 // forgetSingle clears Definition in local variables whose pair of file name and name is unique.
 func (f *Facts) forgetSingle() {
 	type name struct{ file, symbol string }
-	nameOf := func(o *Object) name { return name{f.Files[o.File].Name, f.SourceName(o.Name)} }
+	nameOf := func(o *Variable) name { return name{f.Files[o.File].Name, f.SourceName(o.Name)} }
 	count := map[name]int{}
-	for i := range f.Objects {
-		if o := &f.Objects[i]; o.Local {
+	for i := range f.Vars {
+		if o := &f.Vars[i]; o.Local {
 			count[nameOf(o)]++
 		}
 	}
-	for i := range f.Objects {
-		if o := &f.Objects[i]; o.Local && count[nameOf(o)] == 1 {
+	for i := range f.Vars {
+		if o := &f.Vars[i]; o.Local && count[nameOf(o)] == 1 {
 			o.Definition = types.Hash{}
 		}
 	}
@@ -154,7 +154,7 @@ func (f *Facts) dropNameless() {
 	for i := range f.Files {
 		used[i] = f.Files[i].Name != "" || len(f.Files[i].Funcs) > 0
 	}
-	for _, o := range f.Objects {
+	for _, o := range f.Vars {
 		if o.File >= 0 {
 			used[o.File] = true
 		}

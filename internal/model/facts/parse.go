@@ -31,7 +31,7 @@ func Parse(r io.Reader) (*Facts, error) {
 		return nil, fmt.Errorf("facts line %d: %w; make the facts again with the same "+
 			"release of btfgen", p.number, p.err)
 	}
-	slices.SortFunc(p.facts.Objects, compareObjects)
+	slices.SortFunc(p.facts.Vars, compareVariables)
 	return p.facts, nil
 }
 
@@ -40,7 +40,7 @@ type parser struct {
 	facts *Facts
 	last  int // index in facts.Files of the current file; -1 for the globals
 
-	objects, before []Object // variables of this file and the previous one; their File is 0
+	objects, before []Variable // variables of this file and the previous one; their File is 0
 }
 
 func (p *parser) parse() {
@@ -150,7 +150,7 @@ func (p *parser) closeFile() {
 				"it", lineFile)
 		}
 		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
-			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
+			slices.CompareFunc(p.before, p.objects, compareVariables)) > 0 {
 			p.fail("the last two %q lines, or the symbols after them, are in the wrong "+
 				"order", lineFile)
 		}
@@ -172,7 +172,7 @@ func (p *parser) function() {
 }
 
 func (p *parser) variable() {
-	o := Object{Local: p.last >= 0}
+	o := Variable{Local: p.last >= 0}
 	if o.Local && len(p.words) == 6 {
 		o.Definition = p.hash(5)
 	} else {
@@ -183,10 +183,10 @@ func (p *parser) variable() {
 	if p.facts.Variables == VariablesNone {
 		p.fail("a variable is listed, but an earlier line says \"variables %s\"", VariablesNone)
 	}
-	if n := len(p.objects); n > 0 && compareObjects(p.objects[n-1], o) > 0 {
+	if n := len(p.objects); n > 0 && compareVariables(p.objects[n-1], o) > 0 {
 		p.outOfOrder()
 	}
 	p.objects = append(p.objects, o)
 	o.File = p.last
-	p.facts.Objects = append(p.facts.Objects, o)
+	p.facts.Vars = append(p.facts.Vars, o)
 }

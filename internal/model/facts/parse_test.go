@@ -48,13 +48,13 @@ func TestParseSample(t *testing.T) {
 	if f.Machine != elf.EM_X86_64 || f.AddrSize != 8 || f.BigEndian || !f.HasFiles {
 		t.Errorf("head: %+v", f)
 	}
-	want := []Object{
+	want := []Variable{
 		{"counter", PerCPUSection, 0, 8, true, 2, types.Hash{}},
 		{"counter", PerCPUSection, 8, 8, true, 2, types.Hash{}},
 		{"shared", PerCPUSection, 16, 4, false, -1, types.Hash{}},
 		{"counter", PerCPUSection, 24, 8, true, 3, types.Hash{A: 1, B: 0x0123456789abcdef}},
 	}
-	for i, o := range f.Objects {
+	for i, o := range f.Vars {
 		if o != want[i] {
 			t.Errorf("object %d: %+v, want %+v", i, o, want[i])
 		}

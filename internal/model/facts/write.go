@@ -50,9 +50,9 @@ func (f *Facts) Write(w io.Writer) error {
 	for _, b := range f.SeveralAddresses {
 		out.line(lineAddresses).name(b.Name).number(uint64(b.Addresses)).end()
 	}
-	byFile := make([][]Object, len(f.Files))
-	var global []Object
-	for _, o := range f.Objects {
+	byFile := make([][]Variable, len(f.Files))
+	var global []Variable
+	for _, o := range f.Vars {
 		if o.File < 0 {
 			global = append(global, o)
 		} else {
@@ -75,7 +75,7 @@ type lineWriter struct {
 	buf []byte
 }
 
-func (l *lineWriter) symbols(funcs []string, objects []Object) {
+func (l *lineWriter) symbols(funcs []string, objects []Variable) {
 	for _, name := range funcs {
 		l.line(lineFunc).name(name).end()
 	}

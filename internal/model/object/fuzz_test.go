@@ -101,7 +101,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 // assemble makes an ELF file from those sections that aren't nil.
 func assemble(t testing.TB, target Target, records, units []byte) []byte {
 	t.Helper()
-	f := elfwrite.Object{AddrSize: target.AddrSize, Order: target.Order, Machine: target.Machine}
+	f := elfwrite.File{AddrSize: target.AddrSize, Order: target.Order, Machine: target.Machine}
 	if records != nil {
 		f.Sections = append(f.Sections, elfwrite.Section{Name: btf.SectionTypes, Data: records, Align: 4})
 	}

@@ -36,7 +36,7 @@ func Write(o *Object, jobs int) ([]byte, error) {
 	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
-	f := elfwrite.Object{AddrSize: o.Target.AddrSize, Order: o.Target.Order, Machine: o.Target.Machine,
+	f := elfwrite.File{AddrSize: o.Target.AddrSize, Order: o.Target.Order, Machine: o.Target.Machine,
 		Sections: []elfwrite.Section{
 			{Name: btf.SectionTypes, Data: records, Align: 8},
 			{Name: SectionUnits, Data: units, Align: 1},

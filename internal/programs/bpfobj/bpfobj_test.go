@@ -200,7 +200,7 @@ func plain(t testing.TB, machine elf.Machine, withBTF bool, more ...string) []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(machine)}
+	o := elfwrite.File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(machine)}
 	if withBTF {
 		o.Sections = append(o.Sections, elfwrite.Section{Name: ".BTF", Data: data, Align: 4})
 	}

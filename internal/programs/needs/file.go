@@ -95,7 +95,7 @@ func Write(n *Needs) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := elfwrite.Object{AddrSize: 8, Order: n.Order, Machine: uint16(elf.EM_BPF),
+	o := elfwrite.File{AddrSize: 8, Order: n.Order, Machine: uint16(elf.EM_BPF),
 		Sections: []elfwrite.Section{{Name: btf.SectionTypes, Data: types, Align: 4},
 			{Name: btfext.SectionName, Data: ext, Align: 4},
 			{Name: sectionNeeds, Data: []byte(text.String())}}}

@@ -143,7 +143,7 @@ func sectionsOf(t testing.TB, data []byte) map[string][]byte {
 func withSections(t testing.TB, data []byte, changes map[string][]byte) []byte {
 	t.Helper()
 	sections := sectionsOf(t, data)
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_BPF)}
+	o := elfwrite.File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_BPF)}
 	for _, name := range []string{".BTF", ".BTF.ext", ".BTF.needs"} {
 		content := sections[name]
 		if c, ok := changes[name]; ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/pages"
 )
 
-// environment holds the declarations that have been read so far in the current unit.
-type environment struct {
+// unitContents holds the declarations that have been read so far in the current unit.
+type unitContents struct {
 	serial     uint32 // differs for each unit
 	file       string
 	clang      bool       // the unit's producer is clang
@@ -25,7 +25,7 @@ type environment struct {
 	imported     map[*unit]bool
 	imports      []*unit       // imported units still to be read
 	fromImports  []types.ID    // items from imported units, if references are pinned
-	foreignNodes int           // nodes that imported units added, in all environments, if pinned
+	foreignNodes int           // nodes that imported units added, in all units, if pinned
 	recording    *declarations // of the imported unit that is being walked, or nil
 }
 
@@ -51,70 +51,70 @@ func (c *converter) begin(file string) {
 	if c.sites != nil {
 		c.sites.begin()
 	}
-	c.env.begin(file, bytes.Contains(producer, []byte("clang")))
+	c.current.begin(file, bytes.Contains(producer, []byte("clang")))
 	c.scratch.elems = c.scratch.elems[:0]
 }
 
-func (env *environment) begin(file string, clang bool) {
-	env.serial++
-	env.file, env.clang, env.conflict = file, clang, false
-	env.items, env.candidates = env.items[:0], env.candidates[:0]
-	env.imports, env.fromImports = env.imports[:0], env.fromImports[:0]
-	clear(env.imported)
+func (current *unitContents) begin(file string, clang bool) {
+	current.serial++
+	current.file, current.clang, current.conflict = file, clang, false
+	current.items, current.candidates = current.items[:0], current.candidates[:0]
+	current.imports, current.fromImports = current.imports[:0], current.fromImports[:0]
+	clear(current.imported)
 }
 
 func (c *converter) end(number int) error {
-	if err := c.main.r.Take(len(c.env.items)); err != nil {
+	if err := c.main.r.Take(len(c.current.items)); err != nil {
 		return err
 	}
 	c.store.mu.Lock()
-	file := c.store.g.Strs.Intern([]byte(c.env.file))
+	file := c.store.g.Strs.Intern([]byte(c.current.file))
 	c.store.mu.Unlock()
 	if c.sites != nil {
 		c.sites.end(number)
 	}
 	c.out.units = append(c.out.units, numberedUnit{number, object.Unit{File: file, Count: 1,
-		Items: slices.Clone(c.env.items)}})
+		Items: slices.Clone(c.current.items)}})
 	return nil
 }
 
-// add adds a type to the environment, unless it is already there. If the unit has already defined
+// add adds a type to the current unit, unless it is already there. If the unit has already defined
 // the same tag in a different way, add notes the conflict.
-func (env *environment) add(i item) {
+func (current *unitContents) add(i item) {
 	if i.id == 0 {
 		return
 	}
-	if env.recording != nil {
-		env.recording.items = append(env.recording.items, i)
+	if current.recording != nil {
+		current.recording.items = append(current.recording.items, i)
 	}
 	if i.stub != 0 {
-		if env.stamp(i.stub, i.id) { // the first definition of the tag
-			env.items = append(env.items, i.id)
+		if current.stamp(i.stub, i.id) { // the first definition of the tag
+			current.items = append(current.items, i.id)
 			return
 		}
-		if env.seen[i.stub].id == i.id {
+		if current.seen[i.stub].id == i.id {
 			return
 		}
-		if !env.conflict {
-			env.conflict, env.conflicted = true, i.stub
+		if !current.conflict {
+			current.conflict, current.conflicted = true, i.stub
 		}
 	}
-	if env.stamp(i.id, i.id) {
-		env.items = append(env.items, i.id)
+	if current.stamp(i.id, i.id) {
+		current.items = append(current.items, i.id)
 	}
 }
 
 // stamp stamps a node with an id. If this unit has already stamped the node, stamp returns false.
-func (env *environment) stamp(node, id types.ID) bool {
-	if int(node) >= len(env.seen) {
-		larger := pages.Make[stamp](max(env.nodes, int(node)+int(node)/2+64))
-		copy(larger, env.seen)
-		env.seen = larger
+func (current *unitContents) stamp(node, id types.ID) bool {
+	if int(node) >= len(current.seen) {
+		larger := pages.Make[stamp](max(current.nodes, int(node)+int(node)/2+64))
+		copy(larger, current.seen)
+		current.seen = larger
 	}
-	s := &env.seen[node]
-	if s.serial == env.serial {
+	s := &current.seen[node]
+	if s.serial == current.serial {
 		return false
 	}
-	*s = stamp{env.serial, id}
+	*s = stamp{current.serial, id}
 	return true
 }
