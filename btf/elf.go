@@ -83,7 +83,7 @@ func FromELF(name string, r io.ReaderAt, options Options) (*Result, error) {
 	}
 	made, err := pipeline.Linked(name, pipeline.How{Files: memory(data), Bases: bases,
 		Convert: convert.Options{Features: set, LangExclude: excluded, Jobs: options.Threads,
-			Warn:  options.Warn,
+			Warn:       options.Warn,
 			SplitDWARF: &splitdwarf.Finder{Files: &debugfile.Search{Named: []string{}}}}})
 	if err != nil {
 		return nil, err
