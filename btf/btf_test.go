@@ -15,14 +15,12 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func mustCompile(t *testing.T, source string, args ...string) *os.File {
 	t.Helper()
-	file, err := compile(source, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(compile(source, args...))(t)
 	t.Cleanup(func() { file.Close() })
 	return file
 }
@@ -40,16 +38,11 @@ __attribute__((section("kprobe/x"))) int run(struct task *t) { return t->pid; }`
 
 func TestSplitAndMinimal(t *testing.T) {
 	base, err := btf.FromELF("vmlinux", mustCompile(t, kernel), btf.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var first []byte
 	for threads := range 4 {
-		split, err := btf.FromELF("disk.ko", mustCompile(t, module), btf.Options{Threads: threads,
-			Bases: [][]byte{base.BTF}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := must.Get(btf.FromELF("disk.ko", mustCompile(t, module), btf.Options{Threads: threads,
+			Bases: [][]byte{base.BTF}}))(t)
 		if first == nil {
 			first = split.BTF
 		}
@@ -66,23 +59,16 @@ func TestSplitAndMinimal(t *testing.T) {
 		t.Errorf("Verify: %v, %v", found, err)
 	}
 	needs, err := btf.NeedsOf(mustCompile(t, program, "clang", "-g", "-O2", "-target", "bpf", "-c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	small, err := needs.Minimal(base.BTF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !bytes.Contains(small, []byte("\x00task\x00")) || bytes.Contains(small, []byte("list")) {
 		t.Errorf("the minimal BTF has the strings %q", small)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	base, err := btf.FromELF("vmlinux", mustCompile(t, kernel), btf.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(btf.FromELF("vmlinux", mustCompile(t, kernel), btf.Options{}))(t)
 	options := btf.Options{Bases: [][]byte{base.BTF}}
 	const banner = "\nconst char linux_banner[] = \"Linux version 7.2.0 (root@host)\\n\";"
 	linked := mustCompile(t, kernel+banner, "gcc", "-g", "-nostdlib", "-static", "-Wl,-e,0")
@@ -123,19 +109,13 @@ var update = flag.Bool("update", false, "write testdata/api.txt")
 
 // TestAPI compares what the package exports with a list, because COMPATIBILITY.md promises it.
 func TestAPI(t *testing.T) {
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob("*.go"))(t)
 	var lines []string
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 		ast.FileExports(f)
 		for _, d := range f.Decls {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
@@ -148,9 +128,7 @@ func TestAPI(t *testing.T) {
 				f.Body = nil
 			}
 			var text strings.Builder
-			if err := printer.Fprint(&text, token.NewFileSet(), d); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, printer.Fprint(&text, token.NewFileSet(), d))
 			lines = append(lines, text.String()+"\n")
 		}
 	}
@@ -158,14 +136,9 @@ func TestAPI(t *testing.T) {
 	have := strings.Join(lines, "")
 	const path = "testdata/api.txt"
 	if *update {
-		if err := os.WriteFile(path, []byte(have), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(have), 0o666))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if have != string(want) {
 		t.Errorf("the package exports\n%s\nwant\n%s\ntry -update, and see COMPATIBILITY.md", have, want)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // wings are the subdirectories of internal, in the order in which data flows: a package imports
@@ -30,7 +32,7 @@ func TestWings(t *testing.T) {
 	for i := range imported {
 		imported[i] = make([]bool, len(wings))
 	}
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -61,14 +63,8 @@ func TestWings(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	page := must.Get(os.ReadFile("../ARCHITECTURE.md"))(t)
 	if want := picture(imported); !strings.Contains(string(page), want) {
 		t.Errorf("ARCHITECTURE.md: the picture of the wings should be\n%s", want)
 	}

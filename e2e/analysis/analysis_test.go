@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var (
@@ -114,10 +115,7 @@ func table(t *testing.T, servers []*server, k kind) {
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|\n", k.name, k.without, k.with)
 	before := make([]cost, len(servers))
 	for _, text := range strings.Split(*sizes, ",") {
-		size, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		size := must.Get(strconv.Atoi(text))(t)
 		for i, p := range measureAll(servers, k, size) {
 			without, with := p[0], p[1]
 			growth := "–"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const module = `module(name = "analysis")
@@ -147,9 +148,7 @@ func newWorkspace(t *testing.T, rules string) *harness.Workspace {
 	// No action runs, so any file can be a tool.
 	tool := filepath.Join(from, "tool")
 	harness.WriteFile(t, tool, "")
-	if err := os.Chmod(tool, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(tool, 0o755))
 	w.SetOptions("build --nobuild " + harness.AddTools(t, w.Dir, tool, tool) + "\n")
 	return w
 }

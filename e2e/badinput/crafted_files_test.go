@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // filesCrafted returns inputs that attack the readers of the files that contain DWARF or BTF: ELF
@@ -21,14 +22,9 @@ func filesCrafted() []crafted {
 	return []crafted{
 		{"a section of 900 MB, zlib", func(t *testing.T, dir string) []string {
 			var packed bytes.Buffer
-			w, err := zlib.NewWriterLevel(&packed, zlib.BestCompression)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(zlib.NewWriterLevel(&packed, zlib.BestCompression))(t)
 			copyZeros(t, w, 900<<20)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, w.Close())
 			data := chdr(elf.COMPRESS_ZLIB, 900<<20, packed.Bytes())
 			return writeELF(t, dir, "btfgen elf -o out", elf.ET_EXEC, []elfSection{{name: ".debug_info",
 				flags: elf.SHF_COMPRESSED, data: data}})
@@ -144,9 +140,7 @@ func packedImport(command string) crafted {
 func copyZeros(t *testing.T, w io.Writer, n int) {
 	zeros := make([]byte, 1<<20)
 	for ; n > 0; n -= len(zeros) {
-		if _, err := w.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(zeros))(t)
 	}
 }
 
@@ -257,9 +251,7 @@ func buildELF(typ elf.Type, sections []elfSection) []byte {
 
 // writeELF writes a file and returns the command line that reads it.
 func writeELF(t *testing.T, dir, command string, typ elf.Type, sections []elfSection) []string {
-	if err := os.WriteFile(filepath.Join(dir, "x.o"), buildELF(typ, sections), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "x.o"), buildELF(typ, sections), 0o666))
 	return append(strings.Fields(command), "x.o")
 }
 

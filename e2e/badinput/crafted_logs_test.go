@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // logsCrafted returns pairs of execution logs. In each pair, thousands of actions write outputs
@@ -53,9 +54,7 @@ func readers(name string, n int,
 				}
 				spawn(fmt.Sprint("r", i), execlogtest.Spawn{Inputs: set})
 			}
-			if err := os.WriteFile(filepath.Join(dir, file), l.Zstd(t), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, file), l.Zstd(t), 0o666))
 		}
 		return []string{"btfrepro", "diff", "--allow=mnemonic=* # they all do", "a.log", "b.log"}
 	}}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A crafted input is built so that reading it could cost far more than its size suggests.
@@ -97,9 +98,7 @@ func measure(t *testing.T, dir string, args []string) (code int, stderr string, 
 	cmd.Dir = dir
 	var said strings.Builder
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	kill := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	err := cmd.Wait()
@@ -114,16 +113,13 @@ func measure(t *testing.T, dir string, args []string) (code int, stderr string, 
 // treeSize returns the size of the files in dir.
 func treeSize(t *testing.T, dir string) int64 {
 	var size int64
-	err := filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
 		info, err := entry.Info()
 		size += info.Size()
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return size
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestDamaged runs the verbs on broken files. Several verbs may use the same reader, so one of them
@@ -26,10 +27,7 @@ func TestDamaged(t *testing.T) {
 	harness.MustRun(t, "", btfgen, "elf", "-o", btf, linked)
 
 	elfOf := func(path string) []variant {
-		v, err := elfVariants(harness.ReadFile(t, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(elfVariants(harness.ReadFile(t, path)))(t)
 		return v
 	}
 	total := 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // shaping are the verbs that need the shapes of the types in x.btf. All of them accept the types,
@@ -56,13 +57,8 @@ func writeSample(t *testing.T, dir string) {
 func (g graph) write(t *testing.T, dir string, bytes int) {
 	b := btf.NewBuilder(nil, nil, nil)
 	g.fill(b, bytes)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "x.btf"), data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
+	must.OK(t, os.WriteFile(filepath.Join(dir, "x.btf"), data, 0o666))
 }
 
 // TestGraphs gives each graph, small, to two verbs in shaping, and some graphs of 1 MB to one verb,
@@ -76,9 +72,7 @@ func TestGraphs(t *testing.T) {
 		t.Helper()
 		least, code := cost{time.Hour, 1 << 62}, 0
 		for ; tries > 0 && !least.within(limit); tries-- {
-			if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll(filepath.Join(dir, "out")))
 			var said string
 			var took cost
 			code, said, took = measure(t, dir, strings.Fields(verb))

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // page is the size of a page. After a file is truncated, a mapping of the file can still be read up
@@ -122,10 +123,7 @@ func (c *cut) mapped(pid, tid int) bool {
 // they survive the truncation.
 func headersFirst(t *testing.T, data []byte) []byte {
 	t.Helper()
-	f, err := elf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.NewFile(bytes.NewReader(data)))(t)
 	le := binary.LittleEndian
 	shoff, count := le.Uint64(data[40:]), int(le.Uint16(data[60:]))
 	names := f.Sections[le.Uint16(data[62:])]
@@ -312,10 +310,7 @@ func TestTruncated(t *testing.T) {
 
 func temporary(t *testing.T) *os.File {
 	t.Helper()
-	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -137,10 +138,7 @@ func check(t *testing.T, v verb, what, in string) string {
 
 func run(t *testing.T, v verb, what string, argv []string) harness.Result {
 	t.Helper()
-	r, err := harness.Command{Argv: argv, Timeout: 20 * time.Second}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(harness.Command{Argv: argv, Timeout: 20 * time.Second}.Run())(t)
 	if r.TimedOut {
 		t.Errorf("%s: %s: still running after 20 s", what, v.name)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestWrongKind gives the tools undamaged files of the wrong kind. The tools must refuse each file
@@ -21,9 +22,7 @@ func TestWrongKind(t *testing.T) {
 		return p
 	}
 	folder := filepath.Join(dir, "folder")
-	if err := os.Mkdir(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(folder, 0o777))
 	object := compile(t, "sample.o", "-c", "-g")
 	btf := filepath.Join(dir, "good.btf")
 	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-o", btf,
@@ -85,9 +84,7 @@ func withoutDwo(t *testing.T, object string) string {
 		t.Fatal("no .dwo file", err)
 	}
 	for _, name := range files {
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(name))
 	}
 	return object
 }
@@ -117,9 +114,7 @@ func TestUsage(t *testing.T) {
 	for _, tool := range []string{"btfgen", "btfdedup"} {
 		for _, args := range [][]string{{}, {"no-such-verb"}, {"--no-such-option"}, {"@/no/such/file"}} {
 			r, err := harness.Command{Argv: append([]string{harness.Tool(t, tool)}, args...)}.Run()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if r.Exit == 0 || strings.TrimSpace(r.Stderr) == "" || strings.Contains(r.Stderr, "goroutine ") {
 				t.Errorf("%s %q: exit %d, stderr %q; want a failure with a message", tool, args, r.Exit,
 					r.Stderr)

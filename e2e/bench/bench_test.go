@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestQuiet: a machine is quiet if all that other processes and the hypervisor take is at most 5%.
 func TestQuiet(t *testing.T) {
-	before, err := parseLoad([]byte("cpu  1000 100 500 90000 70 20 30 40 0 0\ncpu0 1 2 3\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(parseLoad([]byte("cpu  1000 100 500 90000 70 20 30 40 0 0\ncpu0 1 2 3\n")))(t)
 	if before.busy != 16500*time.Millisecond || before.stolen != 400*time.Millisecond {
 		t.Errorf("%+v", before)
 	}

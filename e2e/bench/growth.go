@@ -25,20 +25,20 @@ var converted = regexp.MustCompile(
 // withStats returns the commands with STATS replaced by the name of a file, and a function that
 // reads the statistics of the last run of a command.
 func withStats(commands []command) ([]command, func(i int) stats) {
-	dir := must(os.MkdirTemp("", "bench"))
+	dir := orExit(os.MkdirTemp("", "bench"))
 	name := func(i int) string { return filepath.Join(dir, fmt.Sprint(i)) }
 	list := slices.Clone(commands)
 	for i := range list {
 		list[i].line = strings.ReplaceAll(list[i].line, "STATS", name(i))
 	}
 	return list, func(i int) (s stats) {
-		m := converted.FindStringSubmatch(string(must(os.ReadFile(name(i)))))
+		m := converted.FindStringSubmatch(string(orExit(os.ReadFile(name(i)))))
 		if m == nil {
 			usageError("COMMAND must write the output of btfgen elf -v to STATS")
 		}
 		os.Remove(name(i))
 		scale := map[string]float64{"bytes": 1e-6, "kB": 1e-3, "MB": 1, "GB": 1e3}[m[3]]
-		return stats{must(strconv.ParseFloat(m[2], 64)) * scale, m[1], m[4]}
+		return stats{orExit(strconv.ParseFloat(m[2], 64)) * scale, m[1], m[4]}
 	}
 }
 

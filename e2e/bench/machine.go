@@ -25,7 +25,7 @@ type load struct {
 }
 
 func now() load {
-	l, err := parseLoad(must(os.ReadFile("/proc/stat")))
+	l, err := parseLoad(orExit(os.ReadFile("/proc/stat")))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func (l load) verdict(before load, processors int) string {
 // machine describes the machine, and how busy it is before the measurements.
 func machine() {
 	find := func(file, key string) string {
-		for line := range strings.Lines(string(must(os.ReadFile(file)))) {
+		for line := range strings.Lines(string(orExit(os.ReadFile(file)))) {
 			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
 				return strings.TrimSpace(value)
 			}
@@ -90,11 +90,11 @@ func machine() {
 	}
 	memory, _, _ := strings.Cut(find("/proc/meminfo", "MemTotal"), " ")
 	kB, _ := strconv.ParseFloat(memory, 64)
-	kernel := strings.TrimSpace(string(must(os.ReadFile("/proc/sys/kernel/osrelease"))))
+	kernel := strings.TrimSpace(string(orExit(os.ReadFile("/proc/sys/kernel/osrelease"))))
 	fmt.Printf("%s, %d processors, %.1f GB of memory, Linux %s, %s %s/%s\n\n",
 		find("/proc/cpuinfo", "model name"), runtime.NumCPU(), kB*1024/1e9, kernel, runtime.Version(),
 		runtime.GOOS, runtime.GOARCH)
-	averages := strings.Fields(string(must(os.ReadFile("/proc/loadavg"))))
+	averages := strings.Fields(string(orExit(os.ReadFile("/proc/loadavg"))))
 	before := now()
 	time.Sleep(2 * time.Second)
 	fmt.Printf("Before the measurements: load averages %s. In the last two seconds: %s\n",

@@ -51,8 +51,8 @@ func usageError(format string, args ...any) {
 	os.Exit(2)
 }
 
-// must returns the value, unless there is an error.
-func must[T any](v T, err error) T {
+// orExit returns the value, or ends the program if there is an error.
+func orExit[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A control is a module that the kernel must refuse.
@@ -52,9 +53,7 @@ func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	file := controlDir + "stale-ids/" + name + ".ko"
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(image, file)), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(image, file)), 0o777))
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "embed", "--drop-signature",
 		"--btf="+k.btfOf(dir, name), "-o", filepath.Join(image, file), k.shipped(name))
 	return control{file: file, wantError: "invalid argument"}

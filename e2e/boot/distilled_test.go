@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // distilled names the modules whose BTF is based on a distilled base. When the kernel loads such a
@@ -46,10 +47,7 @@ func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) 
 	t.Helper()
 	sameTypes, other = filepath.Join(dir, "same-types.btf"), filepath.Join(dir, "other-kernel.btf")
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-q", "-o", sameTypes, k.vmlinuxBTF())
-	b, err := btf.ReadOne(sameTypes, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(sameTypes, nil))(t)
 	n := 0
 	for i := range b.Types {
 		if s := &b.Types[i]; s.Kind == btf.KindStruct && grown[b.TypeName(s)] {
@@ -60,10 +58,7 @@ func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) 
 	if n < len(grown) {
 		t.Fatalf("the kernel has %d of the structs %v", n, grown)
 	}
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	harness.WriteFile(t, other, string(data))
 	return sameTypes, other
 }
@@ -95,9 +90,7 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 		harness.MustRun(t, "", btfdedup, "embed", "--drop-signature", "--resolve-ids",
 			"--old-base="+k.vmlinuxBTF(), "--btf="+split, "--btf-base="+base, "-o", out, k.shipped(file))
 		direct := harness.ReadFile(t, k.btfOf(dir, name))
-		if err := os.Remove(k.btfOf(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(k.btfOf(dir, name)))
 		harness.MustRun(t, "", btfdedup, "relocate", "--base="+k.vmlinuxBTF(), "-o",
 			k.btfOf(dir, name), out)
 		moved := harness.ReadFile(t, k.btfOf(dir, name))
@@ -117,10 +110,7 @@ func (k kernel) embedDistilled(t *testing.T, dir, image string) {
 // countGrown counts the structs in a distilled base that the map grown names.
 func countGrown(t *testing.T, path string) int {
 	t.Helper()
-	b, err := btf.ReadOne(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(path, nil))(t)
 	n := 0
 	for i := range b.Types {
 		if s := &b.Types[i]; s.Kind == btf.KindStruct && grown[b.TypeName(s)] {

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/boot/wire"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // programsDir is the directory in the guest that has the BPF programs.
@@ -23,9 +24,7 @@ func (k kernel) compilePrograms(t *testing.T, dir, image string) {
 			"bpftool", "--base-btf", k.vmlinuxBTF(), "btf", "dump", "file", k.btfOf(dir, module),
 			"format", "c"))
 		out := filepath.Join(image, programsDir, program+".bpf.o")
-		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(out), 0o777))
 		harness.MustRun(t, "", "clang", "--target=bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86",
 			"-O2", "-g", "-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag",
 			"-I", headers, "-o", out, "-c", filepath.Join("testdata", program+".bpf.c"))

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A kernel is Debian's kernel with its modules, as the script fetch stores them in a directory.
@@ -111,9 +112,6 @@ func (k kernel) writePlan(t *testing.T, image string, controls map[string]contro
 		plan.Modules = append(plan.Modules, wrong.Of(name)...)
 		plan.Modules = append(plan.Modules, wire.Load{Name: name, File: k.moduleIn(name)})
 	}
-	b, err := json.Marshal(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(plan))(t)
 	harness.WriteFile(t, filepath.Join(image, wire.PlanFile), string(b))
 }

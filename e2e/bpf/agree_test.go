@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // verdict is what "btfcore check" says about a program, without the reasons. With minimal BTF, the
@@ -44,19 +45,13 @@ func TestVerdictsOnMinimalBTF(t *testing.T) {
 	}
 	var programs []string
 	for _, pattern := range []string{"testdata/*-el.elf", "btf/testdata/*-el.elf"} {
-		found, err := filepath.Glob(filepath.Join(cilium, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(cilium, pattern)))(t)
 		programs = append(programs, found...)
 	}
 	counts := map[string]int{}
 	for i, program := range programs {
 		needs := filepath.Join(dir, "program.needs")
-		r, err := harness.Command{Argv: []string{btfcore, "needs", "-o", needs, program}}.Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(harness.Command{Argv: []string{btfcore, "needs", "-o", needs, program}}.Run())(t)
 		if r.Exit != 0 {
 			counts["refused"]++ // the file has no BTF or no programs, or libbpf refuses it too
 			continue

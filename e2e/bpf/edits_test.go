@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // counts maps each mnemonic to the number of actions that ran.
@@ -22,10 +23,7 @@ func runTest(t *testing.T, w *harness.Workspace) counts {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	w.Shell("bazel test --execution_log_compact_file=" + log + " //:agent_loads_test")
-	found, err := execlog.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(execlog.ReadFile(log))(t)
 	c := counts{}
 	tests := map[string]bool{} // Bazel's log has two spawns for each test
 	for _, s := range found.Spawns {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestWhatRunsAfterAnEdit(t *testing.T) {
@@ -90,10 +91,7 @@ func (w *workspace) build() []execlog.Spawn {
 	log := filepath.Join(w.diskCache, fmt.Sprintf("build-%d.log", w.builds))
 	w.runBazel(w.t, append([]string{"build", "--disk_cache=" + w.diskCache,
 		"--execution_log_compact_file=" + log}, w.targets...)...)
-	found, err := execlog.ReadFile(log)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	found := must.Get(execlog.ReadFile(log))(w.t)
 	return found.Spawns
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // directoryRule is a rule that copies files to a tree artifact. Bazel doesn't know which files a
@@ -149,15 +150,9 @@ func (w *workspace) sameModules(t *testing.T) {
 // diskIDs returns the ids in the section .BTF_ids of disk.ko.
 func (w *workspace) diskIDs(t *testing.T) []uint32 {
 	t.Helper()
-	f, err := stdelf.Open(filepath.Join(w.Dir, "bazel-bin/files/disk.ko"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(stdelf.Open(filepath.Join(w.Dir, "bazel-bin/files/disk.ko")))(t)
 	defer f.Close()
-	data, err := f.Section(".BTF_ids").Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(f.Section(".BTF_ids").Data())(t)
 	ids := make([]uint32, len(data)/4)
 	if _, err := binary.Decode(data, f.ByteOrder, ids); err != nil || len(ids) != 2 {
 		t.Fatalf("%d ids: %v", len(ids), err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // ruleExamples returns the Starlark blocks in docs/rules.md, which come from the rules' docstrings.
@@ -233,10 +234,7 @@ int length(struct run_queue *queue)
 unsigned long size = sizeof(struct run_queue);
 `)
 	w.Shell("bazel build //tracer:tracer //tracer:host")
-	f, err := elf.Open(filepath.Join(w.Dir, "bazel-bin/tracer/tracer.bpf.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(filepath.Join(w.Dir, "bazel-bin/tracer/tracer.bpf.o")))(t)
 	defer f.Close()
 	if f.Machine != elf.EM_BPF || f.Section(".BTF.ext") == nil {
 		t.Errorf("tracer.bpf.o is for %v; it has .BTF.ext: %t", f.Machine, f.Section(".BTF.ext") != nil)

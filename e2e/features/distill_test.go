@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const kernelSource = `
@@ -45,10 +46,7 @@ func buildOracle(t *testing.T) string {
 	harness.Need(t, "gcc")
 	oracle := filepath.Join(t.TempDir(), "distill")
 	source := filepath.Join(harness.Repo(), "e2e/features/testdata/distill.c")
-	r, err := harness.Command{Argv: []string{"gcc", "-o", oracle, source, "-lbpf"}}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(harness.Command{Argv: []string{"gcc", "-o", oracle, source, "-lbpf"}}.Run())(t)
 	if r.Exit != 0 {
 		if strings.Contains(r.Stderr, "bpf/btf.h: No such file") {
 			t.Skip("SKIPPED: no libbpf to compile with (Debian's package libbpf-dev)")

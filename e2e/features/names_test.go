@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestNames checks that our tools know the name of each feature that pahole knows.
@@ -48,10 +49,7 @@ func TestRules(t *testing.T) {
 		"default": list("_DEFAULT"),
 		"all":     slices.Concat(list("_DEFAULT"), list("_ALL")),
 	} {
-		want, err := features.Parse(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(features.Parse(set))(t)
 		if got, err := features.Parse(strings.Join(names, ",")); err != nil || got != want {
 			t.Errorf("%s means %v in the rules (%v), but %v in the tools", set, got, err, want)
 		}

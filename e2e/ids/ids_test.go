@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -105,10 +106,7 @@ func kernelResolve(t *testing.T, program string, x image, options ...string) []b
 	if data, err := os.ReadFile(x.path + btfids.SectionName); err == nil {
 		return data
 	}
-	f, err := elf.Open(x.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(x.path))(t)
 	defer f.Close()
 	return bytes.Clone(f.Section(btfids.SectionName).Raw())
 }
@@ -116,34 +114,14 @@ func kernelResolve(t *testing.T, program string, x image, options ...string) []b
 // unresolve makes a copy of x in which the section .BTF_ids has no ids, as after compilation.
 func unresolve(t *testing.T, x image) image {
 	t.Helper()
-	f, err := elf.Open(x.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(x.path))(t)
 	defer f.Close()
-	section, err := btfids.Find(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := relocate.ReadBases(x.base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	blobs, err := btf.ReadELF(f, base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := section.Restore(blobs[0]); err != nil {
-		t.Fatal(err)
-	}
-	data, err := section.Unresolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := btfids.Patch(f, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	section := must.Get(btfids.Find(f))(t)
+	base := must.Get(relocate.ReadBases(x.base))(t)
+	blobs := must.Get(btf.ReadELF(f, base))(t)
+	must.OK(t, section.Restore(blobs[0]))
+	data := must.Get(section.Unresolved())(t)
+	parts := must.Get(btfids.Patch(f, data))(t)
 	path := filepath.Join(t.TempDir(), filepath.Base(x.path))
 	harness.WriteFile(t, path, string(bytes.Join(parts, nil)))
 	return image{path, x.base}
@@ -151,10 +129,7 @@ func unresolve(t *testing.T, x image) image {
 
 func idsOf(t *testing.T, path string) []byte {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	return bytes.Clone(f.Section(btfids.SectionName).Raw())
 }

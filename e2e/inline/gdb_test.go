@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var (
@@ -120,9 +121,7 @@ type visited struct {
 // visit lets gdb stop at the sites of a program.
 func (c computer) visit(t *testing.T, dir, program string, sites []*Site) (all []visited) {
 	f, err := openELF(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	setup := struct {
 		computer
 		Sites  []target
@@ -133,9 +132,7 @@ func (c computer) visit(t *testing.T, dir, program string, sites []*Site) (all [
 	if c.emulator != "" {
 		setup.Remote = filepath.Join(t.TempDir(), "socket")
 		emulator := exec.Command(c.emulator, "-g", setup.Remote, program)
-		if err := emulator.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, emulator.Start())
 		defer func() {
 			emulator.Process.Kill()
 			emulator.Wait()
@@ -147,24 +144,18 @@ func (c computer) visit(t *testing.T, dir, program string, sites []*Site) (all [
 		}
 	}
 	text, err := json.Marshal(setup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	work, report := filepath.Join(dir, "sites.json"), filepath.Join(dir, "report.json")
 	harness.WriteFile(t, work, string(text))
 	r, err := harness.Command{Argv: []string{c.gdb(), "-nx", "-q", "-batch",
 		"-ex", fmt.Sprintf("python work, report = %q, %q", work, report), "-x",
 		filepath.Join(harness.Repo(), "e2e/inline/sites.py"), program},
 		Timeout: 2 * time.Minute}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if text, err = os.ReadFile(report); err != nil {
 		t.Fatalf("gdb: %s%s", r.Stdout, r.Stderr)
 	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &all))
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // cost is the cost of compiling a kernel with one form of debugging information.
@@ -48,10 +49,7 @@ func (k *kernel) cost(t *testing.T) (c cost) {
 	t.Helper()
 	for _, name := range members(t, k.tree) {
 		path := filepath.Join(k.tree, name)
-		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(elf.Open(path))(t)
 		c.objects++
 		c.files += fileSize(t, path)
 		for _, s := range f.Sections {
@@ -90,9 +88,6 @@ func (k *kernel) convertEach(t *testing.T) (cpu time.Duration, size uint64) {
 
 func fileSize(t *testing.T, path string) uint64 {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	return uint64(info.Size())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var (
@@ -98,11 +99,8 @@ func TestKernel(t *testing.T) {
 // explainAll compares the BTF made from DWARF (d) with the BTF made from compiler-generated BTF
 // (b). It lists the differences, grouped by reason.
 func explainAll(t *testing.T, d, b *kernel) {
-	result, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff",
-		"--format=json", d.btf, b.btf}}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff",
+		"--format=json", d.btf, b.btf}}.Run())(t)
 	var all struct {
 		Differences []Difference
 		Summary     map[string]any
@@ -111,10 +109,7 @@ func explainAll(t *testing.T, d, b *kernel) {
 		t.Fatal(err, result.Stderr)
 	}
 	t.Logf("types: %v", all.Summary)
-	blocks, err := ReadBlocks(filepath.Join(d.tree, "vmlinux"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocks := must.Get(ReadBlocks(filepath.Join(d.tree, "vmlinux")))(t)
 	byReason := map[string][]string{}
 	for _, x := range all.Differences {
 		why := Explain(x, blocks, d.skipped, b.skipped)

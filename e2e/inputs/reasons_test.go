@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestExplain checks one difference for each reason, and some without a reason.
@@ -61,10 +62,7 @@ func TestReadBlocks(t *testing.T) {
 		int g(void) { return NOT_IN; }
 		struct after { int c; } after;`)
 	harness.MustRun(t, dir, "gcc", "-g", "-O0", "-c", "-o", "a.o", "a.c")
-	got, err := ReadBlocks(filepath.Join(dir, "a.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReadBlocks(filepath.Join(dir, "a.o")))(t)
 	for title, want := range map[string]bool{"struct in_block": true, "typedef inner_t": true,
 		"enum (anon) {FIRST, SECOND}": true, "struct outside": false, "struct after": false,
 		"typedef outer_t": false} {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -125,10 +126,7 @@ const batch = 20 // how many families are compiled together
 
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(otherwise)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(otherwise))))(t)
 	return n
 }
 

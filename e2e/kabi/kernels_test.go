@@ -14,6 +14,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // These match the first line about a type or function in the output of abidiff --leaf-changes-only.
@@ -102,14 +103,8 @@ const exported = ".globl %[1]s\n.type %[1]s, @function\n%[1]s: .skip 8\n.size %[
 // functionsOf returns the functions in a file with BTF.
 func functionsOf(t *testing.T, file string) map[string]bool {
 	t.Helper()
-	spec, err := content.Open(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	types, err := content.Types(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(content.Open(file, nil))(t)
+	types := must.Get(content.Types(spec))(t)
 	names := map[string]bool{}
 	for _, typ := range types {
 		if f, ok := typ.(*btf.Func); ok {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // generator is a script in place of btfkbuild. It makes a repository with one target.
@@ -30,9 +31,7 @@ func TestGenerator(t *testing.T) {
 		"@generated//:all")
 	for _, name := range []string{"first", "second"} {
 		script := []byte(strings.ReplaceAll(generator, "NAME", name))
-		if err := os.WriteFile(filepath.Join(w.dir, "generator"), script, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(w.dir, "generator"), script, 0o755))
 		got := harness.Command{Argv: argv, Dir: w.dir}.Must(t)
 		if want := "@generated//:" + name + "\n"; got != want {
 			t.Errorf("targets %q, want %q", got, want)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -132,10 +133,7 @@ type workspace struct {
 
 func newWorkspace(t *testing.T) *workspace {
 	harness.Need(t, "bazel", "gcc", "ld", "ar")
-	outputBase, err := os.MkdirTemp("", "bazel")
-	if err != nil {
-		t.Fatal(err)
-	}
+	outputBase := must.Get(os.MkdirTemp("", "bazel"))(t)
 	w := &workspace{T: t, dir: t.TempDir(), outputBase: outputBase,
 		bazel: []string{"bazel", "--output_base=" + outputBase}}
 	t.Cleanup(func() {
@@ -326,9 +324,7 @@ func (w *workspace) errors(t *testing.T) {
 		{"vmlinux.a", "vmlinux.a: no such file"},
 		{".", "build the kernel first"},
 	} {
-		if err := os.RemoveAll(filepath.Join(w.tree, test.remove)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.RemoveAll(filepath.Join(w.tree, test.remove)))
 		argv := append(slices.Clone(w.bazel), "build", w.flag, "@kernel//:vmlinux_btf")
 		r, err := harness.Command{Argv: argv, Dir: w.dir}.Run()
 		if err != nil || r.Exit == 0 || !strings.Contains(r.Stderr, test.want) {

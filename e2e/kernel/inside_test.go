@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestInside prints the kernel's BTF with "btfdedup dump", as records and as a C header. The
@@ -101,15 +102,10 @@ func compareHeaders(t *testing.T, mine, theirs string) {
 // machines.
 func layoutAssertions(t *testing.T, path string) string {
 	t.Helper()
-	spec, err := btf.LoadSpec(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(btf.LoadSpec(path))(t)
 	definitions := map[string][]btf.Type{}
 	for typ, err := range spec.All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		switch typ := typ.(type) {
 		case *btf.Struct:
 			definitions[typ.Name] = append(definitions[typ.Name], typ)

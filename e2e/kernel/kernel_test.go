@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -86,11 +87,8 @@ func TestKernelWithRust(t *testing.T) {
 	if loads(t, vmlinux) {
 		oracle.KernelAccepts(t, with)
 	}
-	r, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff", "--format=json",
-		without.Path, with.Path}}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff", "--format=json",
+		without.Path, with.Path}}.Run())(t)
 	var result struct {
 		Summary     map[string]any
 		Differences []struct{ Class, Type string }
@@ -117,10 +115,7 @@ func TestMoreFeatures(t *testing.T) {
 
 func header(t *testing.T, path string) elf.FileHeader {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	return f.FileHeader
 }
@@ -130,16 +125,13 @@ func modules(t *testing.T) []string {
 	var found []string
 	for _, place := range strings.Fields(os.Getenv("MODULES")) {
 		before := len(found)
-		err := filepath.WalkDir(place, func(path string, d os.DirEntry, err error) error {
+		must.OK(t, filepath.WalkDir(place, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() && (path == place || strings.HasSuffix(path, ".ko") ||
 				strings.HasSuffix(path, ".ko.debug")) {
 				found = append(found, path)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if len(found) == before {
 			t.Fatalf("MODULES: no module in %s", place)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestUnits converts each unit of the kernel separately and links the results. The linked BTF must
@@ -34,27 +35,18 @@ func TestUnits(t *testing.T) {
 // objects' paths.
 func units(t *testing.T, path string) (paths []string) {
 	t.Helper()
-	rust, err := language.Parse("rust")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rust := must.Get(language.Parse("rust"))(t)
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	dir := t.TempDir()
 	options := convert.Options{Features: features.Default(), LangExclude: rust}
-	err = convert.EachUnit(f, options, nil, func(number int, o *object.Object) error {
+	must.OK(t, convert.EachUnit(f, options, nil, func(number int, o *object.Object) error {
 		data, err := object.Write(o, 1)
 		if err != nil {
 			return err
 		}
 		paths = append(paths, filepath.Join(dir, fmt.Sprintf("%05d.btfo", number)))
 		return os.WriteFile(paths[len(paths)-1], data, 0o666)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return paths
 }

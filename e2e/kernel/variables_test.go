@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const globalVar = "--features=default,global_var"
@@ -21,10 +22,7 @@ const globalVar = "--features=default,global_var"
 // module the address of every section is 0.
 func linkAlone(t *testing.T, ko string) string {
 	t.Helper()
-	f, err := elf.Open(ko)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(ko))(t)
 	defer f.Close()
 	script := "SECTIONS {\n\t. = 0x100000;\n"
 	seen := map[string]bool{}
@@ -51,10 +49,7 @@ const typeOf = "type of "
 // name, and one with its type.
 func placed(t *testing.T, b oracle.Blob) map[string]bool {
 	t.Helper()
-	c, err := content.Load(b.Path, b.Bases...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(content.Load(b.Path, b.Bases...))(t)
 	found := map[string]bool{}
 	for section, texts := range c.Definitions[content.Section] {
 		for _, text := range texts {
@@ -77,10 +72,7 @@ func placed(t *testing.T, b oracle.Blob) map[string]bool {
 // joined joins a chain of BTF files into one file, because cilium/ebpf accepts only one base.
 func joined(t *testing.T, chain ...string) string {
 	t.Helper()
-	data, err := oracle.Join(chain...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(oracle.Join(chain...))(t)
 	path := filepath.Join(t.TempDir(), "joined.btf")
 	harness.WriteFile(t, path, string(data))
 	return path

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) {
@@ -79,11 +80,8 @@ func TestElfAndGraph(t *testing.T) {
 		harness.MustRun(t, "", append([]string{harness.Tool(t, "btfgen"), "elf", "-o", out, in},
 			options...)...)
 		if !bytes.Equal(harness.ReadFile(t, out), harness.ReadFile(t, want)) {
-			r, err := harness.Command{Argv: append([]string{harness.Tool(t, "btfdedup"), "diff"},
-				append(diffBases(options), out, want)...)}.Run()
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(harness.Command{Argv: append([]string{harness.Tool(t, "btfdedup"), "diff"},
+				append(diffBases(options), out, want)...)}.Run())(t)
 			t.Errorf("%s: btfgen elf and Bazel's actions make different BTF: %s", filepath.Base(in),
 				head(r.Stdout+r.Stderr))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A program is a BPF program. Its source is bpf/NAME.bpf.c, and the guest runs it in the check NAME
@@ -33,10 +34,7 @@ var programs = []program{
 // programs returns the programs that the kernel can run.
 func (k kernel) programs(t *testing.T) (list []program) {
 	t.Helper()
-	spec, err := content.Open(k.vmlinux(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(content.Open(k.vmlinux(), nil))(t)
 	for _, p := range programs {
 		if p.kfunc != "" {
 			if _, err := spec.AnyTypeByName(p.kfunc); err != nil {
@@ -70,10 +68,7 @@ func (k kernel) checkBoot(t *testing.T) {
 		k.compile(t, p, dir, filepath.Join(image, plan.Programs))
 		plan.Checks = append(plan.Checks, p.name)
 	}
-	b, err := json.Marshal(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(plan))(t)
 	harness.WriteFile(t, filepath.Join(image, wire.PlanFile), string(b))
 	lines := m.Boot(t, dir, image)
 	t.Run("verify", func(t *testing.T) { wrong.Check(t, lines) })
@@ -131,9 +126,7 @@ func (k kernel) compile(t *testing.T, p program, dir, out string) {
 	}
 	harness.WriteFile(t, filepath.Join(dir, p.name, header+".h"), harness.MustRun(t, "",
 		append(argv, "btf", "dump", "file", file, "format", "c")...))
-	if err := os.MkdirAll(out, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(out, 0o777))
 	target := map[string]string{"x86_64": "x86", "arm64": "arm64"}[k.arch]
 	harness.MustRun(t, "", "clang", "--target=bpf", "-mcpu=v3", "-D__TARGET_ARCH_"+target,
 		"-O2", "-g", "-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag",

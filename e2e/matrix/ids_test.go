@@ -13,14 +13,13 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // checkIDs checks that each id in .BTF_ids is that of the type that the symbol there names.
 func (k kernel) checkIDs(t *testing.T) {
 	spec, err := content.Open(k.vmlinux(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	absent := map[string]bool{}
 	for _, name := range k.absent(t) {
 		absent[name] = true
@@ -38,10 +37,7 @@ func (k kernel) checkIDs(t *testing.T) {
 				}
 			}
 			own := bytes.NewReader(harness.Section(t, k.module(name), ".BTF"))
-			split, err := btf.LoadSplitSpecFromReader(own, base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			split := must.Get(btf.LoadSplitSpecFromReader(own, base))(t)
 			checkIDsOf(t, k.module(name), split, nil)
 		})
 	}
@@ -60,23 +56,14 @@ var (
 // of types that don't exist.
 func checkIDsOf(t *testing.T, path string, spec *btf.Spec, absent map[string]bool) {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	section := f.Section(".BTF_ids")
 	if section == nil {
 		return
 	}
-	data, err := section.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(section.Data())(t)
+	symbols := must.Get(f.Symbols())(t)
 	if f.Type != elf.ET_REL {
 		for i := range symbols {
 			symbols[i].Value -= section.Addr

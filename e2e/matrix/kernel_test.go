@@ -18,6 +18,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -155,10 +156,7 @@ func (k kernel) checkLog(t *testing.T) {
 	if want := 1 + len(k.modules); len(steps) != want {
 		t.Errorf("Kbuild made BTF of %d files, want %d", len(steps), want)
 	}
-	pahole, err := content.Open(k.calls(k.linked(t)+".pahole.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pahole := must.Get(content.Open(k.calls(k.linked(t)+".pahole.btf"), nil))(t)
 	for _, name := range k.absent(t) {
 		types, _ := pahole.AnyTypesByName(name)
 		for _, typ := range types {
@@ -175,9 +173,7 @@ func (k kernel) checkRebuilt(t *testing.T) {
 	if os.IsNotExist(err) {
 		t.Skip("SKIPPED: the kernel was built only once")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for line := range strings.Lines(string(text)) {
 		how, what, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		if what != "the same" {

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 	"github.com/rules-btf/rules_btf/e2e/matrix/record"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // result collects what the tests find out about the kernel, for the tables.
@@ -41,10 +42,7 @@ func (k kernel) writeResult(t *testing.T, cell string) {
 		r.vmlinux.explained, r.modules.equal, r.modules.explained, r.ids, len(r.loaded), len(r.ran),
 		strings.Join(r.rebuilt, "; ")))
 
-	list, err := record.ReadCalls(k.calls(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(record.ReadCalls(k.calls("")))(t)
 	used := func(run func(record.Call) measure.Run, modules bool) string {
 		var cpu time.Duration
 		var peak int64

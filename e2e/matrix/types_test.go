@@ -13,14 +13,12 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 	"github.com/rules-btf/rules_btf/e2e/matrix/record"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // checkTypes compares our BTF with pahole's for each recorded call.
 func (k kernel) checkTypes(t *testing.T) {
-	list, err := record.ReadCalls(k.calls(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(record.ReadCalls(k.calls("")))(t)
 	if want := 1 + len(k.modules); len(list) != want {
 		t.Fatalf("%d calls are recorded, want %d", len(list), want)
 	}

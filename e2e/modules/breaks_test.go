@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const kernelSource = `
@@ -56,10 +57,7 @@ func TestBreaks(t *testing.T) {
 	split, whole := filepath.Join(dir, "module.btf"), oracle.Pahole(t, module)
 
 	blob := func(path string, base *btf.Blob) *btf.Blob {
-		b, err := btf.Parse(harness.ReadFile(t, path), base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(harness.ReadFile(t, path), base))(t)
 		return b
 	}
 	for _, c := range []struct {
@@ -97,22 +95,11 @@ func TestBreaks(t *testing.T) {
 			kernelBTF := blob(base, nil)
 			broken := blob(split, kernelBTF)
 			c.wreck(broken, kernelBTF)
-			data, err := btf.Encode(broken, btf.EncodeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(btf.Encode(broken, btf.EncodeOptions{}))(t)
 			path := filepath.Join(t.TempDir(), "broken.btf")
-			if err := os.WriteFile(path, data, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			b, err := readBase(base)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := flatten(b, path, whole.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(path, data, 0o666))
+			b := must.Get(readBase(base))(t)
+			r := must.Get(flatten(b, path, whole.Path))(t)
 			oracle.Explain(t, r.Result, r.contents, module, filepath.Join(dir, "module.skipped"))
 			var have []string
 			for _, d := range r.Unexplained() {

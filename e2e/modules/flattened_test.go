@@ -15,6 +15,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var sample = flag.Int("sample", 0, "compare only this many modules, evenly spaced; 0 for all")
@@ -40,10 +41,7 @@ func TestFlattened(t *testing.T) {
 
 	bases := make(chan *kernelBase, runtime.GOMAXPROCS(0))
 	for range cap(bases) {
-		b, err := readBase(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(readBase(base))(t)
 		bases <- b
 	}
 	var sum totals
@@ -55,10 +53,7 @@ func TestFlattened(t *testing.T) {
 				whole := oracle.Pahole(t, ko)
 				b := <-bases
 				defer func() { bases <- b }()
-				r, err := flatten(b, filepath.Join(out, name+".btf"), whole.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(flatten(b, filepath.Join(out, name+".btf"), whole.Path))(t)
 				oracle.Explain(t, r.Result, r.contents, ko, filepath.Join(skipped, name+".skipped"))
 				check(t, r)
 				sum.add(name, r)
@@ -87,15 +82,12 @@ func check(t *testing.T, r *flattened) {
 func modulesBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".ko") {
 			list = append(list, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(list) == 0 {
 		t.Fatalf("%s: no modules (*.ko)", dir)
 	}

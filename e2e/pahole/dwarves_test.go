@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // outcome is the expected outcome of one of dwarves' scripts: the exit code, and a pattern that
@@ -52,21 +53,14 @@ func TestDwarves(t *testing.T) {
 	}
 	needOracle(t)
 	harness.Need(t, "gcc", "clang", "make", "bpftool", "pfunct")
-	theirs, err := exec.LookPath("pahole")
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := must.Get(exec.LookPath("pahole"))(t)
 	dir, bin := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(dwarves, "tests"))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(dir, os.DirFS(filepath.Join(dwarves, "tests"))))
 	calls := filepath.Join(bin, "calls")
 	script := func(name, text string, args ...any) {
 		path := filepath.Join(bin, name)
 		harness.WriteFile(t, path, "#!/bin/sh\n"+fmt.Sprintf(text, args...))
-		if err := os.Chmod(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chmod(path, 0o777))
 	}
 	script("pahole", `case " $* " in
 *" -J "* | *" --btf_encode"*)
@@ -93,9 +87,7 @@ exec '%s' "$@"
 		r, err := harness.Command{Argv: []string{"bash", "-c", "exec 2>&1; ./" + name}, Dir: dir,
 			Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "PAHOLE=pahole", "ADD=" + add,
 				"vmlinux=" + vmlinux, "VERBOSE=1", "CFLAGS=", "TERM=dumb"}, Timeout: time.Hour}.Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if m := leftData.FindStringSubmatch(r.Stdout); m != nil {
 			os.RemoveAll(m[1])
 		}
@@ -107,10 +99,7 @@ exec '%s' "$@"
 			t.Errorf("our pahole was called: %t", err == nil)
 		}
 	}
-	scripts, err := filepath.Glob(filepath.Join(dir, "*.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := must.Get(filepath.Glob(filepath.Join(dir, "*.sh")))(t)
 	for i, path := range scripts {
 		scripts[i] = filepath.Base(path)
 	}

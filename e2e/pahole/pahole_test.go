@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -243,9 +244,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		run := func(tool string) harness.Result {
 			r, err := harness.Command{Argv: append([]string{tool}, strings.Fields(tt.args)...)}.Run()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			return r
 		}
 		before := harness.ReadFile(t, plain)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // known has small programs that are hard to convert, with the types that their BTF must have.
@@ -250,10 +251,7 @@ func TestKnown(t *testing.T) {
 				}
 				o.Features = k.features
 				p := programOf(k.files)
-				b, err := NewBuild(p, o, 0, t.TempDir(), cache, tools)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must.Get(NewBuild(p, o, 0, t.TempDir(), cache, tools))(t)
 				b.Runs = max(b.Runs, k.runs)
 				for _, c := range Checks {
 					if c.Applies(p, o) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // macros precedes each C source of linkedPrograms.
@@ -56,10 +57,7 @@ func TestKnownLinked(t *testing.T) {
 					}
 				}
 				p.Archive, p.Exact = strings.Fields(program.archive), true
-				b, err := NewBuild(p, o, 0, t.TempDir(), cache, tools)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must.Get(NewBuild(p, o, 0, t.TempDir(), cache, tools))(t)
 				checks := []func(*Build) error{checkFeatures, checkFunctions, checkDefinitions}
 				if program.variables {
 					checks[0] = checkGlobals

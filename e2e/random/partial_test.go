@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestImportedUnit converts a file that resembles dwz's output for many units with the same types:
@@ -24,9 +25,7 @@ func TestImportedUnit(t *testing.T) {
 		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "elf", j, "-o", j+".btf", "linked")
 		all = append(all, result{"btfgen elf " + j, harness.ReadFile(t, dir+"/"+j+".btf")})
 	}
-	if err := sameBytes(all...); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, sameBytes(all...))
 	const others = 2 // int, and void, which cilium/ebpf counts too
 	if have := len(all[0].types()); have != structs+others {
 		t.Errorf("%d types, want %d", have, structs+others)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // workspace is a workspace that takes rules_btf from a registry. Only it uses its output base.
@@ -32,10 +33,7 @@ func newWorkspace(t *testing.T) *workspace {
 		}
 		bazel = path
 	}
-	base, err := os.MkdirTemp("", "bazel")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(os.MkdirTemp("", "bazel"))(t)
 	w := &workspace{dir: t.TempDir(), bazel: bazel, base: base, rc: filepath.Join(t.TempDir(), "rc")}
 	t.Cleanup(func() {
 		w.run("clean", "--expunge")
@@ -56,16 +54,11 @@ func registry(t *testing.T) string {
 	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json")))
 	text = strings.NewReplacer("{OWNER}", "rules-btf", "{REPO}", "rules_btf", "{TAG}", "v"+v,
 		"{VERSION}", v).Replace(text)
-	if err := json.Unmarshal([]byte(text), &source); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(text), &source))
 	archive := filepath.Join(release(t), filepath.Base(source["url"]))
 	sum := sha256.Sum256(harness.ReadFile(t, archive))
 	source["integrity"] = "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-	entry, err := json.Marshal(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entry := must.Get(json.Marshal(source))(t)
 	dir := t.TempDir()
 	module := filepath.Join(dir, "modules/rules_btf", v)
 	harness.WriteFile(t, filepath.Join(dir, "bazel_registry.json"), "{}")
@@ -91,9 +84,7 @@ func (w *workspace) build(t *testing.T, args ...string) []execlog.Spawn {
 		t.Fatalf("bazel: %v, exit code %d\n%s", err, result.Exit, result.Stderr)
 	}
 	found, err := execlog.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return found.Spawns
 }
 
@@ -233,12 +224,8 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "b.log")
 	files := unpack(t, dir, "linux-amd64")
 	for _, tool := range []string{"btfgen", "btfdedup"} {
 		path := filepath.Join(w.dir, "own/bin", tool)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, files[tool], 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.OK(t, os.WriteFile(path, files[tool], 0o755))
 	}
 	harness.WriteFile(t, filepath.Join(w.dir, "own/BUILD.bazel"),
 		"load(\"@rules_btf//rules:defs.bzl\", \"btf_toolchain\")\n"+
@@ -272,10 +259,7 @@ kbuild_tree(name = "kernel", path = "` + dir + `")
 // nothingOfGo checks that Bazel fetched neither Go nor a Go module.
 func (w *workspace) nothingOfGo(t *testing.T) {
 	t.Helper()
-	fetched, err := os.ReadDir(filepath.Join(w.base, "external"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fetched := must.Get(os.ReadDir(filepath.Join(w.base, "external")))(t)
 	var names []string
 	for _, dir := range fetched {
 		if !strings.HasPrefix(dir.Name(), "@") { // such files are Bazel's markers

@@ -21,6 +21,7 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const module = "github.com/rules-btf/rules_btf"
@@ -71,10 +72,7 @@ type elsewhere struct {
 
 func newElsewhere(t *testing.T) *elsewhere {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "another place")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "another place"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	e := &elsewhere{dir: dir, repo: filepath.Join(dir, "some", "clone")}
 	clone(t, e.repo)
@@ -89,9 +87,7 @@ func newElsewhere(t *testing.T) *elsewhere {
 		"GOMODCACHE=" + dir + "/modules", "GOPROXY=file://" + dir + "/proxy",
 		"GOFLAGS=-modcacherw", "GOENV=off", "GOSUMDB=off", "TMPDIR=" + dir + "/tmp"}
 	for _, name := range []string{"home", "tmp"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(filepath.Join(dir, name), 0o755))
 	}
 	if os.Getuid() == 0 {
 		const nobody = 65534
@@ -149,9 +145,7 @@ func TestReproducible(t *testing.T) {
 func same(t *testing.T, one, two string) {
 	t.Helper()
 	files, err := os.ReadDir(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	others, err := os.ReadDir(two)
 	if err != nil || len(files) != len(others) || len(files) == 0 {
 		t.Fatalf("%d files and %d: %v", len(files), len(others), err)
@@ -208,9 +202,7 @@ func TestVersion(t *testing.T) {
 	found := unpack(t, release(t), "linux-amd64")
 	for _, tool := range tools {
 		path := filepath.Join(t.TempDir(), tool)
-		if err := os.WriteFile(path, found[tool], 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, found[tool], 0o755))
 		out, err := exec.Command(path, "--version").CombinedOutput()
 		if want := tool + " version " + version(t) + "\n"; err != nil || string(out) != want {
 			t.Errorf("%s --version: %q, want %q; %v", tool, out, want, err)
@@ -283,19 +275,14 @@ func unpack(t *testing.T, dir, platform string) map[string][]byte {
 
 func untar(t *testing.T, name string) map[string][]byte {
 	t.Helper()
-	unzipped, err := gzip.NewReader(bytes.NewReader(harness.ReadFile(t, name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := must.Get(gzip.NewReader(bytes.NewReader(harness.ReadFile(t, name))))(t)
 	files := map[string][]byte{}
 	for archive := tar.NewReader(unzipped); ; {
 		header, err := archive.Next()
 		if err == io.EOF {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if files[header.Name], err = io.ReadAll(archive); err != nil {
 			t.Fatal(err)
 		}
@@ -309,9 +296,7 @@ func readSBOM(t *testing.T, dir string) map[string]cyclonedx.Component {
 	var bom cyclonedx.BOM
 	text := harness.ReadFile(t, filepath.Join(dir, "rules_btf-"+version(t)+".cdx.json"))
 	decoder := cyclonedx.NewBOMDecoder(bytes.NewReader(text), cyclonedx.BOMFileFormatJSON)
-	if err := decoder.Decode(&bom); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, decoder.Decode(&bom))
 	components := map[string]cyclonedx.Component{}
 	for _, c := range append(*bom.Components, *bom.Metadata.Component) {
 		components[c.BOMRef] = c

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
@@ -138,11 +139,8 @@ func TestMissingHit(t *testing.T) {
 		strings.TrimSuffix(source, ".c")+".o", source)
 	build("B.log")
 	diff := line(t, "btfrepro diff")
-	r, err := harness.Command{Argv: append([]string{harness.Tool(t, diff[0])}, diff[1:]...),
-		Dir: m.dir}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(harness.Command{Argv: append([]string{harness.Tool(t, diff[0])}, diff[1:]...),
+		Dir: m.dir}.Run())(t)
 	report := r.Stdout
 	if i := strings.Index(report, "causes:"); i >= 0 {
 		fmt.Printf("\nAn object that was compiled without -fdebug-prefix-map:\n%s\n", report[i:])

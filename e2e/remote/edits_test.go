@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // kernelEdit is an edit of the kernel's source. After the edit, Kbuild makes the goal.
@@ -206,9 +207,7 @@ func copyInPlace(t *testing.T, source string) string {
 	needRoot(t)
 	overlay(t, filepath.Dir(source), filepath.Dir(source))
 	place := source + ".partial"
-	if err := os.MkdirAll(place, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(place, 0o755))
 	overlay(t, source, place)
 	return place
 }
@@ -219,9 +218,7 @@ func overlay(t *testing.T, lower, place string) {
 	t.Helper()
 	upper, work := filepath.Join(t.TempDir(), "upper"), filepath.Join(t.TempDir(), "work")
 	for _, dir := range []string{upper, work} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(dir, 0o755))
 	}
 	harness.MustRun(t, "", "mount", "-t", "overlay", "-o",
 		fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work), "overlay", place)

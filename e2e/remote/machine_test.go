@@ -15,6 +15,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // all enables the tests that take more than a few seconds; see needAll.
@@ -78,10 +79,7 @@ func newMachine(t testing.TB) *machine {
 	t.Helper()
 	harness.Need(t, "bazel")
 	nginxProgram(t)
-	scratch, err := os.MkdirTemp("", "machine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scratch := must.Get(os.MkdirTemp("", "machine"))(t)
 	m := &machine{t: t, scratch: scratch, dir: filepath.Join(scratch, "workspace"),
 		base: filepath.Join(scratch, "base")}
 	t.Cleanup(m.remove)
@@ -170,9 +168,7 @@ func (m *machine) rebuild(options ...string) outcome {
 	}
 	began := time.Now()
 	r, err := command.Run()
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	must.OK(m.t, err)
 	o := outcome{exit: r.Exit, seconds: time.Since(began).Seconds(), stderr: r.Stderr,
 		log: log}
 	if r.TimedOut {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // The workspace in this file has a kernel whose object files are already compiled, like those that
@@ -126,10 +127,7 @@ func (m *machine) gcc(source string) {
 // link links vmlinux and mod.ko.
 func (m *machine) link() {
 	m.t.Helper()
-	kernel, err := filepath.Glob(filepath.Join(m.dir, "dir*/*.o"))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	kernel := must.Get(filepath.Glob(filepath.Join(m.dir, "dir*/*.o")))(m.t)
 	list := filepath.Join(m.scratch, "objects.list")
 	harness.WriteFile(m.t, list, strings.Join(kernel, "\n"))
 	harness.MustRun(m.t, m.dir, "ld", "-e", "use0", "-o", "vmlinux", "@"+list)

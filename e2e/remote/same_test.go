@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // ownCaches builds on each machine with a separate, empty disk cache. So all actions run, and Bazel
@@ -59,10 +60,7 @@ func sameActions(t testing.TB, what string, a, b outcome) {
 	if same == 0 || len(digestsB) != len(digestsA) {
 		t.Errorf("%s: %d of %d and %d actions are the same", what, same, len(digestsA), len(digestsB))
 	}
-	report, err := repro.Compare(logA, logB, repro.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(repro.Compare(logA, logB, repro.Options{}))(t)
 	for i := range report.Actions {
 		act := &report.Actions[i]
 		if strings.HasPrefix(act.Mnemonic, "Btf") &&
@@ -77,9 +75,6 @@ func sameActions(t testing.TB, what string, a, b outcome) {
 
 func openLog(t testing.TB, path string) *execlog.Log {
 	t.Helper()
-	log, err := execlog.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(execlog.ReadFile(path))(t)
 	return log
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // server is a running server.
@@ -105,20 +106,12 @@ scgi_temp_path %[1]s/scgi;
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	scratch, err := os.MkdirTemp("", "server")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scratch := must.Get(os.MkdirTemp("", "server"))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &server{t: t, dir: filepath.Join(scratch, "store"), log: filepath.Join(scratch, "log"),
 		addr: listener.Addr().String()}
 	listener.Close()
-	if err := os.Mkdir(s.dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(s.dir, 0o755))
 	t.Cleanup(func() {
 		s.kill()
 		os.RemoveAll(scratch)
@@ -129,18 +122,13 @@ func newServer(t testing.TB) *server {
 // begin starts the server and waits until it listens.
 func (s *server) begin() {
 	s.t.Helper()
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	log := must.Get(os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644))(s.t)
 	defer log.Close()
 	s.cmd = exec.Command(s.argv[0], s.argv[1:]...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	// The server gets its own process group, so that the method kill also ends the server's children.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	must.OK(s.t, s.cmd.Start())
 	for i := 0; ; i++ {
 		c, err := net.Dial("tcp", s.addr)
 		if err == nil {
@@ -171,14 +159,11 @@ func (s *server) kill() {
 func filesBelow(t testing.TB, dir string) []string {
 	t.Helper()
 	var files []string
-	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+	must.OK(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().IsRegular() {
 			files = append(files, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestShare builds on two machines that differ in directory, output base, PATH, time zone, user and
@@ -43,17 +45,11 @@ func (m *machine) makeDifferent() {
 	m.t.Helper()
 	home := filepath.Join(m.scratch, "home/other")
 	dir := filepath.Join(m.scratch, "another place/of another depth")
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
-	if err := os.Rename(m.dir, dir); err != nil {
-		m.t.Fatal(err)
-	}
+	must.OK(m.t, os.MkdirAll(filepath.Dir(dir), 0o755))
+	must.OK(m.t, os.Rename(m.dir, dir))
 	m.dir, m.base = dir, filepath.Join(m.scratch, "other/output/base")
 	for _, d := range []string{home, filepath.Dir(m.base)} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			m.t.Fatal(err)
-		}
+		must.OK(m.t, os.MkdirAll(d, 0o755))
 	}
 	m.env = []string{"HOME=" + home, "USER=other", "LOGNAME=other", "TZ=Pacific/Kiritimati",
 		"LC_ALL=C.UTF-8", "PATH=/nowhere:/bin:/usr/bin:/usr/local/go/bin:/usr/sbin"}

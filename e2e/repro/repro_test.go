@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -46,9 +47,7 @@ func compared(t *testing.T, code int, verb string, args ...string) (*jsonReport,
 	out := filepath.Join(t.TempDir(), "report.json")
 	text := btfrepro(t, code, append([]string{verb, "--json=" + out}, args...)...)
 	var f jsonReport
-	if err := json.Unmarshal(harness.ReadFile(t, out), &f); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(harness.ReadFile(t, out), &f))
 	return &f, text
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // surroundings is the BUILD file of a workspace in which most actions write something about their
@@ -95,9 +96,7 @@ command(
 		"--", "--spawn_strategy=local", "//...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		if _, err := os.Stat(began); err == nil {
 			break
@@ -113,10 +112,7 @@ command(
 		t.Errorf("exit code %d\n%s", code, stderr.String())
 	}
 	checkEmpty(t, scratch)
-	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	processes := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, p := range processes {
 		line, _ := os.ReadFile(p)
 		if strings.Contains(string(line), scratch) {

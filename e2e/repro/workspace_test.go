@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // rulesFile has rules whose targets have one action each. The keys and outputs of these actions can
@@ -284,10 +285,7 @@ func types(t *testing.T, build int) []byte {
 func (w *workspace) build(t *testing.T, name string, build int, flags ...string) string {
 	t.Helper()
 	if w.bases[build] == "" {
-		base, err := os.MkdirTemp("", "bazel")
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(os.MkdirTemp("", "bazel"))(t)
 		w.bases[build] = base
 		t.Cleanup(func() {
 			bazel := []string{w.bazel, "--output_base=" + base}

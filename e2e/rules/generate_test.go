@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A generator writes a random workspace: packages with libraries, binaries, and targets that
@@ -36,9 +37,7 @@ const (
 func generate(t *testing.T, w *harness.Workspace, seed uint64) *generator {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), w: w}
 	for _, name := range []string{"drivers", "kernel", "lib"} {
-		if err := os.RemoveAll(filepath.Join(w.Dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.RemoveAll(filepath.Join(w.Dir, name)))
 	}
 	w.Write("linked.bzl", string(harness.ReadFile(t, "testdata/linked.bzl")))
 	w.Write(".bazelignore", "other\n")

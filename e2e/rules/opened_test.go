@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // everyKind has a target for each kind of our actions for which followPackage has none.
@@ -137,10 +138,7 @@ func (g *graph) actions() (list []*node) {
 // mnemonics returns the mnemonics of our actions.
 func mnemonics(t *testing.T) (list []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(harness.Repo(), "rules/private/*.bzl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(harness.Repo(), "rules/private/*.bzl")))(t)
 	for _, file := range files {
 		for _, m := range regexp.MustCompile(`mnemonic = "(B[tp]f\w+)"`).FindAllStringSubmatch(
 			string(harness.ReadFile(t, file)), -1) {
@@ -157,18 +155,12 @@ func mnemonics(t *testing.T) (list []string) {
 // this function returns the paths that were opened since the last call. New files aren't included.
 func watch(t *testing.T, roots ...string) func() []string {
 	t.Helper()
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC))(t)
 	t.Cleanup(func() { unix.Close(fd) })
 	dirs, there := map[int32]string{}, map[string]bool{}
 	for _, root := range roots {
-		root, err := filepath.EvalSymlinks(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		root := must.Get(filepath.EvalSymlinks(root))(t)
+		must.OK(t, filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			there[path] = true
 			if err != nil || !d.IsDir() {
 				return err
@@ -176,10 +168,7 @@ func watch(t *testing.T, roots ...string) func() []string {
 			number, err := unix.InotifyAddWatch(fd, path, unix.IN_OPEN|unix.IN_ONLYDIR)
 			dirs[int32(number)] = path
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return func() (paths []string) {
 		buf := make([]byte, 1<<20)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestEditOfKernelFile compiles net/core/dev.c before and after an edit, with Kbuild's command. The
@@ -89,10 +90,7 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 func kernelObject(t *testing.T, kernel, object, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	command, err := harness.CompileCommand(kernel, object, source, filepath.Join(dir, "x.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := must.Get(harness.CompileCommand(kernel, object, source, filepath.Join(dir, "x.o")))(t)
 	harness.MustRun(t, kernel, "sh", "-c", strings.Join(append([]string{command}, flags...), " "))
 	harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "object", "-o", "x.btfo", "x.o")
 	return harness.ReadFile(t, filepath.Join(dir, "x.btfo"))

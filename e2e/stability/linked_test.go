@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestLinkedKernel edits net/core/dev.c and links the kernel again. After an edit of a function's
@@ -48,10 +49,7 @@ func linkEdited(t *testing.T, kernel, file, text string) string {
 	dir, object := t.TempDir(), strings.TrimSuffix(file, ".c")+".o"
 	edited, output := filepath.Join(dir, file), filepath.Join(dir, "edited.o")
 	harness.WriteFile(t, edited, text)
-	command, err := harness.CompileCommand(kernel, object, edited, output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := must.Get(harness.CompileCommand(kernel, object, edited, output))(t)
 	// With this option, the name of the unit in the DWARF is that of the original file.
 	harness.MustRun(t, kernel, "sh", "-c", command+" -ffile-prefix-map="+dir+"/=")
 	var objects []string

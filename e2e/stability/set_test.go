@@ -13,16 +13,14 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSetOfKernel checks that the BTF linked from a kernel's objects depends only on the set of BTF
 // objects.
 func TestSetOfKernel(t *testing.T) {
 	dir := harness.Kernel(t)
-	tree, err := kbuild.Read(dir, kbuild.Options{NoModules: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(kbuild.Read(dir, kbuild.Options{NoModules: true}))(t)
 	setDecides(t, dir, "vmlinux", tree.Vmlinux.Objects, 3)
 }
 
@@ -75,15 +73,11 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	t.Run("elsewhere", func(t *testing.T) {
 		// This link has different paths, a different working directory and a different environment.
 		elsewhere := filepath.Join(t.TempDir(), "a", "much longer name of a directory")
-		if err := os.MkdirAll(elsewhere, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(elsewhere, 0o777))
 		var moved []string
 		for i, u := range units {
 			name := fmt.Sprintf("%d.btfo", len(units)-i)
-			if err := os.Symlink(u, filepath.Join(elsewhere, name)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Symlink(u, filepath.Join(elsewhere, name)))
 			moved = append(moved, name)
 		}
 		same(t, link(t, harness.Command{Dir: elsewhere, Env: []string{
@@ -149,9 +143,7 @@ func convertAll(t *testing.T, btfgen, dir string, objects []string, out string) 
 			}
 		}()
 	}
-	if err := os.MkdirAll(out, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(out, 0o777))
 	for i := range objects {
 		units[i] = filepath.Join(out, fmt.Sprintf("%d.btfo", i))
 		next <- i

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // importing returns a partial unit that consists of the entries in partial, followed by units that
@@ -71,9 +72,7 @@ func TestVerdictOfThreads(t *testing.T) {
 					continue
 				}
 				data, err := object.Write(o.Object, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if first == nil {
 					first = data
 				}
@@ -147,9 +146,7 @@ func TestDepth(t *testing.T) {
 						continue
 					}
 					data, err := object.Write(o.Object, 1)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					linkAsBase(t, c.name, readObject(t, data))
 				}
 			}
@@ -190,9 +187,7 @@ func linkAsBase(t *testing.T, what string, o *object.Object) {
 		t.Fatalf("%s: %v", what, err)
 	}
 	blob, err := btf.Parse(res.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	boot := verify.Boot
 	for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
 		t.Errorf("%s: %v", what, v)

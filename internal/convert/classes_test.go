@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -17,9 +18,7 @@ func TestClasses(t *testing.T) {
 	text := `struct base { int a, b; };
 		struct derived : base { int c; int &r; derived(int &r) : r(r) {} };
 		extern "C" { int f(derived &x, int &&y) { return x.c + y; } }`
-	if err := os.WriteFile(filepath.Join(dir, "a.cc"), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "a.cc"), []byte(text), 0o666))
 	object, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
 	programtest.Run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions",
 		"-c", "-o", object, "a.cc")

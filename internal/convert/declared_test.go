@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestDeclaredOnly converts units that only declare a type which they have by value. gcc writes
@@ -89,23 +90,15 @@ func linkStrictly(t *testing.T, path string) []string {
 	t.Helper()
 	set := parseFeatures(t, "default")
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	known, err := facts.Extract(f, facts.Options{Features: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	o := convertFile(t, path, Options{Features: set, Jobs: 1})
 	r, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Features: set, Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	blob, err := btf.Parse(r.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, v := range verify.Check(blob, verify.Options{Sorted: true}) {
 		t.Errorf("%s: the kernel refuses %v", path, v)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // dumper writes BTF as lines of C, one line per named type, function or variable. It reads BTF with
@@ -40,9 +42,7 @@ func dump(t testing.TB, blob []byte, bases bool) []string {
 	d := &dumper{bases: bases, count: map[string]int{}}
 	var all []btf.Type
 	for typ, err := range spec.All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all = append(all, typ)
 		switch typ.(type) {
 		case *btf.Struct, *btf.Union, *btf.Enum, *btf.Fwd:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -125,9 +126,7 @@ func TestEnclosedDefinitions(t *testing.T) {
 			dir := t.TempDir()
 			compile := func(file, text string, flags ...string) string {
 				t.Helper()
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666))
 				compiler := "gcc"
 				if filepath.Ext(file) == ".cc" {
 					compiler = "g++"

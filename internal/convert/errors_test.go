@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -28,9 +29,7 @@ func build(t *testing.T, script, out string) string {
 			"__attribute__((section(\".gnu.linkonce.this_module\"))) char m[64] = {1};",
 		"x.S": ".text\n.globl g\n.type g,@function\ng: ret\n.size g,.-g\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o666))
 	}
 	programtest.Run(t, dir, "sh", "-ec", script)
 	return filepath.Join(dir, out)
@@ -183,10 +182,7 @@ func TestRust(t *testing.T) {
 // that of the good unit alone, in either order and with any number of threads.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	opt := Options{Features: features.Default().With(features.SkipUnencodable)}
-	want, err := object.Write(convertFile(t, build(t, "gcc -g -c x.c", "x.o"), opt), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(object.Write(convertFile(t, build(t, "gcc -g -c x.c", "x.o"), opt), 1))(t)
 	for _, bad := range []string{
 		"struct s { long other; }; struct only_bad { int x; }; int g(struct s *r, only_bad *o, " +
 			"long s::*m) { return r->*m + o->x; }",
@@ -200,10 +196,7 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 			path := build(t, "echo '"+bad+"' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; ld -r "+order+" -o o",
 				"o")
 			for _, opt.Jobs = range []int{1, 2} {
-				data, err := object.Write(convertFile(t, path, opt), 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := must.Get(object.Write(convertFile(t, path, opt), 1))(t)
 				if string(data) != string(want) {
 					t.Errorf("%s, %d threads: a different object with %s", order, opt.Jobs, bad)
 				}
@@ -242,9 +235,7 @@ func TestReducedDebugInformation(t *testing.T) {
 				t.Errorf("%s: error %v, want %q", name, err, want)
 			}
 			data, err := object.Write(convertFile(t, path, opt), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if all == nil {
 				all = data
 			}
@@ -310,10 +301,7 @@ func TestLanguages(t *testing.T) {
 	path := build(t, "gcc -g -c x.c; gcc -g -c x.S -o a.o; ld -r x.o a.o -o o", "o")
 	for list, want := range map[string]int{"": 2, "c11": 1, "asm": 1, "c11,asm": 0, "C11 , ASM": 0,
 		"c++,rust": 2} {
-		codes, err := language.Parse(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		codes := must.Get(language.Parse(list))(t)
 		if o := convertFile(t, path, Options{Features: features.Default(), LangExclude: codes,
 			Jobs: 1}); units(o) != want {
 			t.Errorf("%q: %d units, want %d", list, units(o), want)
@@ -339,9 +327,7 @@ func TestErrorsOutliveTheFile(t *testing.T) {
 	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o",
 		"testdata/objects/split-5.o", "testdata/objects/lto-gcc-slim.o"} {
 		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, err = File(f, Options{Features: features.Default(), Jobs: 1})
 		f.Close()
 		errs = append(errs, err)

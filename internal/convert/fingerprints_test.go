@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -71,9 +72,7 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 			var objs []string
 			for _, x := range []string{"int", "long"} {
 				source := x + tt.file
-				if err := os.WriteFile(filepath.Join(dir, source), []byte(tt.text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(filepath.Join(dir, source), []byte(tt.text), 0o666))
 				out := filepath.Join(dir, x+".o")
 				programtest.Run(t, dir, compiler, "-w", "-g", "-O0", "-fno-pic", "-fno-exceptions", "-DX="+x,
 					"-Df_X=f_"+x, "-Dg_X=g_"+x, "-c", "-o", out, source)
@@ -118,9 +117,7 @@ func TestManyTogether(t *testing.T) {
 				"int a)", params.String()+"int a)").Replace(definition))
 		}
 		source, out := filepath.Join(dir, unit+".c"), filepath.Join(dir, unit+".o")
-		if err := os.WriteFile(source, []byte(text.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(source, []byte(text.String()), 0o666))
 		programtest.Run(t, dir, "gcc", "-g", "-O1", "-fno-pic", "-c", "-o", out, source)
 		objs = append(objs, out)
 	}

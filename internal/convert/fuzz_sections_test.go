@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -27,10 +28,7 @@ func FuzzSections(f *testing.F) {
 		parts := make([][]byte, len(names))
 		for i, name := range names {
 			if s := file.Section(name); s != nil {
-				data, err := s.Data()
-				if err != nil {
-					f.Fatal(err)
-				}
+				data := must.Get(s.Data())(f)
 				parts[i] = append([]byte(nil), data...)
 			}
 		}
@@ -57,9 +55,7 @@ func FuzzSections(f *testing.F) {
 			sections = append(sections, elfwrite.Section{Name: names[i], Data: data})
 		}
 		file, err := elf.Parse("input", filetest.ELF(t, sections...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var result *Result
 		programtest.Bounded(t, size, 20*time.Second, 512<<20, func() {
 			set := sets[size/2%2].With(features.SkipUnencodable)
@@ -69,9 +65,7 @@ func FuzzSections(f *testing.F) {
 			return
 		}
 		merged, err := object.Merge(result.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		out, err := object.Write(merged, 1)
 		if err != nil {
 			return
@@ -82,9 +76,7 @@ func FuzzSections(f *testing.F) {
 			return
 		}
 		blob, err := btf.Parse(linked.BTF, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		boot := verify.Boot
 		for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
 			if v.Rule != "no-types" && v.Rule != "name-invalid" { // a link needs facts to check names

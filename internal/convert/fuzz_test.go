@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -37,9 +38,7 @@ func FuzzConvert(f *testing.F) {
 			return
 		}
 		o, err := object.Merge(made.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		out, err := object.Write(o, 1)
 		if err != nil {
 			return

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -44,15 +45,9 @@ func TestGroups(t *testing.T) {
 // sameAsAlone converts a file in several ways. It returns the number of units that are in groups.
 func sameAsAlone(t *testing.T, path string) int {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
-	d, err := dwarf.New(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(dwarf.New(f))(t)
 	var units []*dwarf.Unit
 	for i := range d.Units {
 		if d.Units[i].Kind == dwarf.UnitCompile {
@@ -92,9 +87,7 @@ func thinProgram(t *testing.T, rnd *rand.Rand) (joined, linked string) {
 	const structs, files = 8, 5
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	member := func(i int) string {
 		other := rnd.IntN(structs)
@@ -187,17 +180,13 @@ func TestPromoted(t *testing.T) {
 		{"y", "a.c", "#include \"../x.h\"\nint twice(int *x) { return *x * 2; }"},
 		{".", "b.c", "#include \"x.h\"\nint run(int *x) { return ops.show(x) + twice(x); }"},
 	} {
-		if err := os.MkdirAll(filepath.Join(dir, file.dir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(dir, file.dir), 0o777))
 		for name, text := range map[string]string{
 			filepath.Join(file.dir, file.name): file.text,
 			"x.h": "struct ops { int (*show)(int *); }; extern const struct ops ops;" +
 				"int twice(int *x);",
 		} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 		}
 		object := filepath.Join(file.dir, file.name+".o")
 		programtest.Run(t, dir, "clang", "-g", "-O2", "-fno-pic", "-flto=thin", "-c", "-o", object,

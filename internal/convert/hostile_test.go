@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -106,11 +107,8 @@ func TestSiblingsOfOneByte(t *testing.T) {
 // handMade returns a file with the given sections .debug_info and .debug_abbrev.
 func handMade(t *testing.T, info, abbrevs string) *elf.File {
 	t.Helper()
-	f, err := elf.Parse("hand.o", []byte(filetest.Named(t, ".debug_info", info,
-		".debug_abbrev", abbrevs, ".debug_addr", string(make([]byte, 16)))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse("hand.o", []byte(filetest.Named(t, ".debug_info", info,
+		".debug_abbrev", abbrevs, ".debug_addr", string(make([]byte, 16))))))(t)
 	return f
 }
 
@@ -119,9 +117,7 @@ func handMade(t *testing.T, info, abbrevs string) *elf.File {
 func countNamed(t *testing.T, info, abbrevs, name string) int {
 	t.Helper()
 	result, err := File(handMade(t, info, abbrevs), Options{Features: features.Default(), Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	found := map[types.ID]bool{}
 	for _, u := range result.Units {
 		for _, id := range u.Items {
@@ -190,9 +186,7 @@ func TestManyImporters(t *testing.T) {
 	info := inner + large + strings.Repeat(unitOf(1, "\x01\x07"+u32(len(inner))), importers)
 	for _, jobs := range []int{1, 3} {
 		o, err := File(handMade(t, info, handAbbrevs), Options{Features: features.Default(), Jobs: jobs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(o.Units) != importers {
 			t.Errorf("%d units, want %d", len(o.Units), importers)
 		}
@@ -284,12 +278,8 @@ func TestHostile(t *testing.T) {
 				return
 			}
 			merged, err := object.Merge(result.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := object.Write(merged, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.Get(object.Write(merged, 1))(t)
 		}
 		t.Run(tt.name, func(t *testing.T) { convert(t, tt.info) })
 		if tt.name != "a unit that is cut off" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // handEntry is an entry of a hand-made unit: its tag, whether it has children, and its attributes.
@@ -97,9 +98,7 @@ func TestIndirectForms(t *testing.T) {
 	}
 	convert := func(info, abbrevs string) []string {
 		o, err := File(handMade(t, info, abbrevs), Options{Features: features.Default(), Jobs: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var list []string
 		for _, u := range o.Units {
 			for _, id := range u.Items {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -17,9 +18,7 @@ func TestKABIPrefix(t *testing.T) {
 	const text = "struct s { union { long now; struct { int was; } HIDDEN; }; int __hid; };\n" +
 		"int FUNCTION(struct s *p) { return p->now; }"
 	source := filepath.Join(dir, "s.c")
-	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(source, []byte(text), 0o666))
 	var objs []string
 	for _, name := range []string{"a", "b"} {
 		out := filepath.Join(dir, name+".o")

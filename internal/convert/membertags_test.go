@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -93,9 +94,7 @@ func compileTexts(t *testing.T, texts []string, flags ...string) (linked string,
 	dir := t.TempDir()
 	for i, text := range texts {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
-		if err := os.WriteFile(c, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c, []byte(text), 0o666))
 		objs = append(objs, c+".o")
 		programtest.Run(t, dir, flags[0], append(slices.Clone(flags[1:]), "-g", "-O1", "-fno-pic",
 			"-c", "-o",
@@ -109,10 +108,7 @@ func compileTexts(t *testing.T, texts []string, flags ...string) (linked string,
 // tagLines lists the declaration tags of a BTF blob: text, component, kind and size of the target.
 func tagLines(t *testing.T, data []byte) (lines []string) {
 	t.Helper()
-	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, nil))(t)
 	for i := range b.Types {
 		if d := &b.Types[i]; d.Kind == btf.KindDeclTag {
 			on, _ := b.ByID(d.SizeOrType)
@@ -141,10 +137,7 @@ func TestTagsOfNamelessMembers(t *testing.T) {
 				}
 				programtest.Need(t, "pahole")
 				(&source{features: "default"}).compareWithPahole(t, linked, ours)
-				theirs, err := os.ReadFile(linked + ".btf")
-				if err != nil {
-					t.Fatal(err)
-				}
+				theirs := must.Get(os.ReadFile(linked + ".btf"))(t)
 				if d := diff(tagLines(t, ours.BTF), tagLines(t, theirs)); d != "" {
 					t.Errorf("declaration tags: -pahole +ours\n%s", d)
 				}
@@ -163,14 +156,8 @@ func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
 	}
 	var before []byte
 	for _, order := range [][]*object.Object{parts, {parts[1], parts[0], parts[1]}} {
-		merged, err := object.Merge(order...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := object.Write(merged, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		merged := must.Get(object.Merge(order...))(t)
+		data := must.Get(object.Write(merged, 1))(t)
 		if got := linkTo(t, linked, set, readObject(t, data)); !bytes.Equal(got.BTF, want) {
 			t.Errorf("the merged objects give different BTF than the linked file:\n%s",
 				diff(dump(t, got.BTF, true), dump(t, want, true)))
@@ -194,9 +181,7 @@ func TestTagsInPartialUnits(t *testing.T) {
 			for _, name := range []string{"one", "two", "three"} {
 				c := filepath.Join(dir, name+".c")
 				text := "#define first " + name + "\n" + taggedUnits[0]
-				if err := os.WriteFile(c, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(c, []byte(text), 0o666))
 				objs = append(objs, c+".o")
 				programtest.Run(t, dir, cc, "-g", "-gdwarf-4", "-O1", "-fno-pic", "-c", "-o", c+".o", c)
 			}
@@ -226,28 +211,15 @@ func TestTagsOnTypesOfTheBase(t *testing.T) {
 			for _, o := range objs {
 				parts = append(parts, convertFile(t, o, Options{Features: set, Jobs: 1}))
 			}
-			below, err := link.Link(parts[:1], link.Options{Features: set, Jobs: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			baseBlob, err := btf.Parse(below.BTF, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			chain, err := base.Parse(baseBlob)
-			if err != nil {
-				t.Fatal(err)
-			}
+			below := must.Get(link.Link(parts[:1], link.Options{Features: set, Jobs: 1}))(t)
+			baseBlob := must.Get(btf.Parse(below.BTF, nil))(t)
+			chain := must.Get(base.Parse(baseBlob))(t)
 			for i, want := range [][]string{nil,
 				{"a", "next", "second", "to another conflict", "y of another"}} {
 				above, err := link.Link(parts[i:i+1], link.Options{Features: set, Base: chain, Jobs: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				split, err := btf.Parse(above.BTF, baseBlob)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				var got []string
 				for j := range split.Types {
 					d := &split.Types[j]
@@ -326,10 +298,7 @@ func TestTagsOfSeveralDefinitions(t *testing.T) {
 				programtest.Run(t, "", "pahole", "-J", "--btf_features=default",
 					"--btf_encode_detached="+linked+".btf",
 					linked)
-				theirs, err := os.ReadFile(linked + ".btf")
-				if err != nil {
-					t.Fatal(err)
-				}
+				theirs := must.Get(os.ReadFile(linked + ".btf"))(t)
 				if d := diff(lines, tagLines(t, theirs)); d != "" {
 					t.Errorf("declaration tags: -pahole +ours\n%s", d)
 				}
@@ -347,13 +316,9 @@ func validSplit(t *testing.T, objs []string) {
 	for _, o := range objs {
 		part := convertFile(t, o, Options{Features: opt.Features, Jobs: 1})
 		res, err := link.Link([]*object.Object{part}, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		blob, err := btf.Parse(res.BTF, below)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, v := range verify.Check(blob, verify.Options{Sorted: true, Module: below != nil}) {
 			t.Errorf("%s: %v", o, v)
 		}

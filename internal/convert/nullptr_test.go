@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestNullPointer: the type of nullptr, which has no size in DWARF, is encoded as void *.
@@ -39,9 +41,7 @@ func TestNullPointer(t *testing.T) {
 		if len(compiler) == 1 || compiler[0] == "clang++" {
 			source += "c"
 		}
-		if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(source, []byte(text), 0o666))
 		obj, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
 		cmd := exec.Command(compiler[0], append(slices.Clone(compiler[1:]), "-w", "-g", "-O1",
 			"-fno-pic", "-c", "-o", obj, source)...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestTrueSignaturesOfClang: clang marks a function whose parameters it has changed, and may
@@ -30,14 +31,9 @@ func compareWithFile(t *testing.T, path string, r *link.Result) {
 	t.Helper()
 	got := strings.Join(dump(t, r.BTF, false), "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(got), 0o666))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if d := diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); d != "" {
 		t.Errorf("-%s +the result\n%s", path, d)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -38,10 +39,7 @@ func linkedSources(t *testing.T) string {
 // written returns o in the form of a .btfo file.
 func written(t *testing.T, o *object.Object) []byte {
 	t.Helper()
-	data, err := object.Write(o, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(object.Write(o, 1))(t)
 	return data
 }
 
@@ -50,9 +48,7 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	t.Helper()
 	m := object.NewMerger()
 	for i, data := range files {
-		if err := m.Add(fmt.Sprint(i), readObject(t, data)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.Add(fmt.Sprint(i), readObject(t, data)))
 	}
 	return m.Object()
 }
@@ -104,23 +100,17 @@ func TestParts(t *testing.T) {
 // writtenUnits converts units of a file with EachUnit, and returns the written objects by number.
 func writtenUnits(t *testing.T, path string, opt Options, units []int) map[int][]byte {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	var mu sync.Mutex
 	out := map[int][]byte{}
-	err = EachUnit(f, opt, units, func(i int, o *object.Object) error {
+	must.OK(t, EachUnit(f, opt, units, func(i int, o *object.Object) error {
 		data, err := object.Write(o, 1)
 		mu.Lock()
 		defer mu.Unlock()
 		out[i] = data
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -149,27 +139,14 @@ func TestMergeRealObjects(t *testing.T) {
 		}
 		obj, _ := compile(t, s.path, s.flags...)
 		o := convertFile(t, obj, Options{Features: features.Default(), Jobs: 1})
-		data, err := object.Write(o, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(object.Write(o, 1))(t)
 		files = append(files, filepath.Join(dir, fmt.Sprint(len(files))))
-		if err := os.WriteFile(files[len(files)-1], data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := plain.Add(s.path, readObject(t, data)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(files[len(files)-1], data, 0o666))
+		must.OK(t, plain.Add(s.path, readObject(t, data)))
 	}
-	want, err := object.Write(plain.Object(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(object.Write(plain.Object(), 1))(t)
 	for _, jobs := range []int{1, 3} {
-		o, err := object.MergeFiles(files, nil, jobs, func(int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(object.MergeFiles(files, nil, jobs, func(int, int) {}))(t)
 		if got, err := object.Write(o, 1); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d threads merge %d files into a different object (%v)", jobs, len(files), err)
 		}

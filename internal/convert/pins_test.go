@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -43,9 +44,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		"a": inBlocks("a", "int", "char"),
 		"b": inBlocks("b", "long", "char"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666))
 		programtest.Run(t, dir, "gcc", "-std=gnu17", "-g", "-O0", "-c", name+".c")
 		objs = append(objs, filepath.Join(dir, name+".o"))
 	}
@@ -80,14 +79,8 @@ func TestPinsAreGlobal(t *testing.T) {
 	same("objects in the other order", y, x)
 	var merged [][]byte
 	for _, order := range [][]*object.Object{{x, y}, {y, x}} {
-		m, err := object.Merge(order...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := object.Write(m, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(object.Merge(order...))(t)
+		data := must.Get(object.Write(m, 1))(t)
 		if merged = append(merged, data); !bytes.Equal(data, merged[0]) {
 			t.Error("the order of merging changes the object")
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -28,9 +29,7 @@ func TestRenamedSymbols(t *testing.T) {
 			object := func(name, text string) string {
 				t.Helper()
 				source, out := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".o")
-				if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(source, []byte(text), 0o666))
 				programtest.Run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2",
 					"-DVISIBILITY="+visibility, "-c", "-o", out, source)
 				return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -197,9 +198,7 @@ func TestSeveralObjects(t *testing.T) {
 				if strings.HasPrefix(text, `extern "C++"`) {
 					ext = ".cc"
 				}
-				if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o666))
 				programtest.Run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1",
 					"-fno-pic", "-c",
 					name + ext}, tt.flags...)...)
@@ -239,10 +238,7 @@ func TestThreads(t *testing.T) {
 	var first []byte
 	for _, jobs := range []int{1, 2, 3, 16} {
 		o := convertFile(t, out, Options{Features: features.Default(), Jobs: jobs})
-		data, err := object.Write(o, jobs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(object.Write(o, jobs))(t)
 		if first == nil {
 			first = data
 		}
@@ -262,20 +258,12 @@ func TestManySections(t *testing.T) {
 	for i := range 66000 {
 		fmt.Fprintf(&s, ".section .s%d,\"a\"\n.byte 1\n", i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "many.s"), []byte(s.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "many.s"), []byte(s.String()), 0o666))
 	programtest.Run(t, dir, "gcc", "-c", "many.s")
 	programtest.Run(t, dir, "ld", "-r", "-o", "joined.o", "many.o", obj)
 	opt := Options{Features: features.Default(), Jobs: 1}
-	want, err := object.Write(convertFile(t, obj, opt), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := object.Write(convertFile(t, filepath.Join(dir, "joined.o"), opt), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(object.Write(convertFile(t, obj, opt), 1))(t)
+	got := must.Get(object.Write(convertFile(t, filepath.Join(dir, "joined.o"), opt), 1))(t)
 	if !bytes.Equal(got, want) {
 		t.Error("the object differs")
 	}
@@ -289,9 +277,7 @@ func TestEqualSignatures(t *testing.T) {
 		var objs []string
 		for i, text := range sources {
 			c := filepath.Join(dir, fmt.Sprintf("%s%d.c", name, i))
-			if err := os.WriteFile(c, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(c, []byte(text), 0o666))
 			objs = append(objs, c+".o")
 			programtest.Run(t, dir, "gcc", "-w", "-g", "-fdebug-types-section", "-c", "-o", c+".o", c)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -64,9 +65,7 @@ func sharedFiles(t *testing.T) (paths []string) {
 	objects := map[string][]string{}
 	for i, s := range sharedSources {
 		c, o := filepath.Join(dir, fmt.Sprintf("%d.c", i)), filepath.Join(dir, fmt.Sprintf("%d.o", i))
-		if err := os.WriteFile(c, []byte(sharedHeader+s.text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c, []byte(sharedHeader+s.text+"\n"), 0o600))
 		programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-g", "-O1", "-fno-pic",
 			"-c", "-o", o,
 			"-fno-eliminate-unused-debug-types", c}, s.flags...)...)
@@ -113,10 +112,7 @@ func TestShared(t *testing.T) {
 	key := func(path string, set features.Set) string { return fmt.Sprint(path, set) }
 	for _, path := range paths {
 		for _, set := range sets {
-			data, err := convertAndWrite(path, nil, set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(convertAndWrite(path, nil, set))(t)
 			want[key(path, set)] = data
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -37,14 +38,10 @@ func TestSitesApart(t *testing.T) {
 	for _, shared := range []*Shared{nil, {}} {
 		convertWith := func(want Want) *Result {
 			f, err := elf.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer f.Close()
 			r, err := File(f, Options{Features: features.Default(), Jobs: 1, Shared: shared, Want: want})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			return r
 		}
 		plain, both := convertWith(Types), convertWith(TypesAndSites)
@@ -69,16 +66,10 @@ func TestKnownFunctions(t *testing.T) {
 	path := inlinedFile(t)
 	var shared Shared
 	for round := range 2 {
-		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(elf.Open(path))(t)
 		defer f.Close()
-		found, err := File(f, Options{Features: features.Default(), Jobs: 1, Want: OnlySites,
-			Shared: &shared})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(File(f, Options{Features: features.Default(), Jobs: 1, Want: OnlySites,
+			Shared: &shared}))(t)
 		s := shared.idle[0].sites
 		if len(s.functions) != 4 || found.Sites.Len() != 4 || round == 1 && len(s.made) != 0 {
 			t.Errorf("round %d: %d sites of %d functions, of which %d are new", round, found.Sites.Len(),

@@ -18,6 +18,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -43,10 +44,7 @@ type source struct {
 
 func readSource(t *testing.T, path string) source {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	s := source{path: path, flags: []string{"-g", "-O1"}, features: "default"}
 	var block *[]string
 	for line := range strings.Lines(string(data)) {
@@ -81,10 +79,7 @@ func readSource(t *testing.T, path string) source {
 // compile makes an object from a C file, and a linked file from the object.
 func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	t.Helper()
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	abs := must.Get(filepath.Abs(path))(t)
 	dir := t.TempDir()
 	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
 	programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic",
@@ -110,20 +105,14 @@ func linkObjects(t testing.TB, out string, flags []string, objs ...string) {
 
 func parseFeatures(t testing.TB, list string) features.Set {
 	t.Helper()
-	set, err := features.Parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(features.Parse(list))(t)
 	return set
 }
 
 // convertFile converts the file at path to one object.
 func convertFile(t testing.TB, path string, opt Options) *object.Object {
 	t.Helper()
-	o, err := tryConvert(path, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(tryConvert(path, opt))(t)
 	return o
 }
 
@@ -147,23 +136,11 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 // a kernel applies to its own BTF.
 func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
 	t.Helper()
-	f, err := elf.Open(linked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(linked))(t)
 	defer f.Close()
-	known, err := facts.Extract(f, facts.Options{Features: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := link.Link(objs, link.Options{Facts: known, Features: set, Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	blob, err := btf.Parse(r.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := must.Get(facts.Extract(f, facts.Options{Features: set}))(t)
+	r := must.Get(link.Link(objs, link.Options{Facts: known, Features: set, Jobs: 1}))(t)
+	blob := must.Get(btf.Parse(r.BTF, nil))(t)
 	boot := verify.Boot
 	for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
 		if v.Rule != "no-types" {
@@ -184,9 +161,7 @@ func linkFile(t testing.TB, linked, list string) *link.Result {
 func readObject(t testing.TB, data []byte) *object.Object {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "object.btfo")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	o, err := object.ReadFile(path, nil)
 	if err != nil {
 		t.Fatalf("the object can't be read: %v", err)
@@ -208,10 +183,7 @@ func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Re
 	}
 	var parts []*object.Object
 	for _, o := range objs {
-		data, err := object.Write(convertFile(t, o, opt), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(object.Write(convertFile(t, o, opt), 1))(t)
 		parts = append(parts, readObject(t, data))
 	}
 	graph := linkTo(t, linked, set, parts...)
@@ -256,19 +228,14 @@ var update = flag.Bool("update", false,
 
 // write replaces the expected result in the source file.
 func (s *source) write(t *testing.T, r *link.Result) {
-	data, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(s.path))(t)
 	text, _, _ := strings.Cut(string(data), "/* BTF:\n")
 	s.want, s.skipped = dump(t, r.BTF, s.bases), skippedLines(r)
 	text += "/* BTF:\n" + strings.Join(s.want, "\n") + "\n*/\n"
 	if len(s.skipped) > 0 {
 		text += "/* skipped:\n" + strings.Join(s.skipped, "\n") + "\n*/\n"
 	}
-	if err := os.WriteFile(s.path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(s.path, []byte(text), 0o666))
 }
 
 // check compares a result with the expected result in the source.
@@ -378,10 +345,7 @@ func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Resul
 	out := linked + ".btf"
 	programtest.Run(t, "", "pahole", "-J", "--btf_features="+s.features,
 		"--btf_encode_detached="+out, linked)
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(out))(t)
 	theirs := dump(t, data, false)
 	if d := diff(dump(t, ours.BTF, false), theirs); d != "" {
 		t.Errorf("-pahole +ours\n%s", d)

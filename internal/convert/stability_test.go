@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -24,9 +25,7 @@ type edit struct {
 func (e *edit) objectOf(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/stable.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	source := string(text)
 	for old, with := range e.put {
 		if marker := "//@" + old + "@"; strings.Contains(source, marker) {
@@ -37,25 +36,19 @@ func (e *edit) objectOf(t *testing.T) []byte {
 		source = strings.ReplaceAll(source, old, with)
 	}
 	dir := filepath.Join(t.TempDir(), e.dir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(dir, 0o777))
 	for name, content := range map[string]string{
 		"stable.c": source,
 		"one.h":    "struct one { int x; };\n",
 		"two.h":    "struct two { struct one *o; };\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
 	out := filepath.Join(dir, "stable.o")
 	programtest.Run(t, dir, "gcc",
 		append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
 	data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: 1}), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return data
 }
 

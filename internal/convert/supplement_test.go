@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // dwarfOf holds the DWARF of a hand-made file.
@@ -39,10 +40,7 @@ func (d dwarfOf) file(t testing.TB, name string, order binary.ByteOrder) *elf.Fi
 	}
 	o.Sections = []elfwrite.Section{{Name: ".debug_info", Data: []byte(d.info)},
 		{Name: ".debug_abbrev", Data: []byte(d.abbrevs)}, {Name: ".debug_str", Data: []byte(d.str)}}
-	f, err := elf.Parse(name, filetest.Bytes(t, o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse(name, filetest.Bytes(t, o)))(t)
 	return f
 }
 
@@ -181,14 +179,8 @@ func TestSupplementWithoutFile(t *testing.T) {
 			"the files that refer to it",
 		"dwz-m-5.sup": "the DWARF has only partial units: this is a supplementary file of dwz -m",
 	} {
-		data, err := os.ReadFile(filepath.Join("testdata/objects", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := elf.Parse("alone", data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("testdata/objects", name)))(t)
+		f := must.Get(elf.Parse("alone", data))(t)
 		if _, err := structsAndTypedefs(f); err == nil || !strings.Contains(err.Error(), "alone: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
@@ -205,15 +197,9 @@ func FuzzSupplement(f *testing.F) {
 		[]byte("sup\x00"))
 	for _, version := range []string{"4", "5"} {
 		part := func(file, name string) []byte {
-			e, err := elf.Open("testdata/objects/dwz-m-" + version + file)
-			if err != nil {
-				f.Fatal(err)
-			}
+			e := must.Get(elf.Open("testdata/objects/dwz-m-" + version + file))(f)
 			defer e.Close()
-			data, err := e.Section(name).Data()
-			if err != nil {
-				f.Fatal(err)
-			}
+			data := must.Get(e.Section(name).Data())(f)
 			return slices.Clone(data)
 		}
 		f.Add(part(".elf", ".debug_info"), part(".elf", ".debug_abbrev"), part(".sup", ".debug_info"),
@@ -231,9 +217,7 @@ func FuzzSupplement(f *testing.F) {
 			return
 		}
 		o, err := object.Merge(made.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if out, err := object.Write(o, 1); err == nil {
 			readObject(t, out)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestDefinitionsThatDifferInOneThing converts files with two units whose definitions of the tag t
@@ -39,10 +40,8 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"one.c": c.one, "two.c": c.two} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+" v_"+name[:3]+";\n"),
-				0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text+" v_"+name[:3]+";\n"),
+				0o644))
 		}
 		// In a linked file strings are compared by offset; in the output of ld -r, by content.
 		for _, how := range []string{"-shared", "-r"} {
@@ -54,14 +53,10 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 				t.Fatalf("%s: %v\n%s", c.what, err, text)
 			}
 			f, err := elf.Open(out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			o, err := File(f, Options{Features: features.Default(), Jobs: 1})
 			f.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			found := map[types.ID]bool{}
 			for _, u := range o.Units {
 				for _, id := range u.Items {

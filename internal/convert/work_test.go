@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestUnitsInTheOrderOfTheFile: the units of an object are in the order of the file, no matter
@@ -15,30 +16,19 @@ import (
 func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 	const path = "testdata/objects/lto-linked-gcc.elf"
 	files := func(convert func(*work)) (list []string) {
-		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(elf.Open(path))(t)
 		defer f.Close()
-		d, err := dwarf.New(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(dwarf.New(f))(t)
 		w := newWork(input{d: d, opt: &Options{Features: features.Default()}})
 		convert(w)
-		o, err := w.object(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(w.object(nil))(t)
 		for _, u := range o.Units {
 			list = append(list, fileOf(o, u))
 		}
 		return list
 	}
 	want := files(func(w *work) {
-		if err := w.run(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.run())
 	})
 	if len(want) < 2 || slices.Equal(want, slices.Repeat(want[:1], len(want))) {
 		t.Fatalf("%s has the units %q, too few to show an order", path, want)
@@ -49,9 +39,7 @@ func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 			w.threads = append(w.threads, newConverter(w.input, s))
 		}
 		for i := len(w.units) - 1; i >= 0; i-- {
-			if err := w.threads[i%2].convert(w.units[i], i); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, w.threads[i%2].convert(w.units[i], i))
 		}
 	})
 	if !slices.Equal(got, want) {

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestAbsent checks which units the link reports as absent: those that are not in the linked file,
@@ -61,10 +62,7 @@ func TestAbsent(t *testing.T) {
 		{nil, 0, nil},
 		{&facts.Facts{Globals: []string{"after_lto"}}, 0, nil},
 	} {
-		r, err := Link(inputs(b), Options{Facts: c.facts, Features: features.Default()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Link(inputs(b), Options{Facts: c.facts, Features: features.Default()}))(t)
 		if a := r.Absent; a.Units != c.units || !slices.Equal(a.Files, c.files) {
 			t.Errorf("%d units of %q, want %d of %q", a.Units, a.Files, c.units, c.files)
 		}

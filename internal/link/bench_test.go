@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // BenchmarkFile links the units of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with
@@ -20,27 +21,17 @@ func BenchmarkFile(b *testing.B) {
 		b.Skip("set BTF_BENCH_ELF to an ELF file with DWARF")
 	}
 	f, err := elf.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer f.Close()
 	excluded, err := language.Parse("rust")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	made, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded,
 		Jobs: 2})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	o, err := object.Merge(made.Object)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	x, err := facts.Extract(f, facts.Options{Features: features.Default()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	items := 0
 	for _, u := range o.Units {
 		items += len(u.Items)
@@ -48,10 +39,8 @@ func BenchmarkFile(b *testing.B) {
 	b.Logf("%d nodes, %d units, %d items", len(o.Graph.Nodes), len(o.Units), items)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Link([]*object.Object{o},
-			Options{Facts: x, Features: features.Default()}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Link([]*object.Object{o},
+			Options{Facts: x, Features: features.Default()}))(b)
 	}
 }
 
@@ -59,8 +48,6 @@ func BenchmarkFile(b *testing.B) {
 func BenchmarkKernel(b *testing.B) {
 	o := fromBTF(b, kernelBTF(b))
 	for b.Loop() {
-		if _, err := Link([]*object.Object{o}, Options{}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Link([]*object.Object{o}, Options{}))(b)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // The result holds every type of every unit, and no others.
@@ -171,10 +172,7 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 // checkLinked checks a result against its units: no type is duplicated, lost or new.
 func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *btf.Blob {
 	t.Helper()
-	b, err := btf.Parse(out, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(out, base))(t)
 	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 		if v.Rule != "no-types" && v.Scope != verify.Load { // random types may contain themselves
 			t.Errorf("%v", v)
@@ -271,15 +269,10 @@ func TestLinkedContentStays(t *testing.T) {
 		var inputs []*object.Object
 		for range 2 + r.Intn(2) {
 			b, err := btf.Parse(linkOne(t, Options{}, randomUnits(r, 1+r.Intn(4), 1+r.Intn(4))), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			blobs, inputs = append(blobs, b), append(inputs, fromBTF(t, b))
 		}
-		out, err := btf.Parse(linkOne(t, Options{}, inputs...), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(btf.Parse(linkOne(t, Options{}, inputs...), nil))(t)
 		for _, b := range blobs {
 			for id, ok := range blobImages(b, out) {
 				if !ok {

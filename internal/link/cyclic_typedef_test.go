@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // returnsItself returns BTF with a typedef f of a pointer to a function that returns f, as in a
@@ -56,17 +57,11 @@ func TestTypedefsInCycles(t *testing.T) {
 		t.Error("the order of objects changes the result")
 	}
 	m, err := object.Merge(fromBTF(t, other), fromBTF(t, one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	data, err := object.Write(m, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	path := filepath.Join(t.TempDir(), "merged.btfo")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	if m, err = object.ReadFile(path, nil); err != nil {
 		t.Fatal(err)
 	}

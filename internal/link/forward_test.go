@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // forward.go in package resolve has the rules for what a tag means in a unit that only declares it.
@@ -180,10 +181,7 @@ func TestForwards(t *testing.T) {
 			if c.base != "" {
 				base := newBuilder()
 				sketch(base, c.base)
-				b, err := btf.Parse(linkOne(t, Options{}, base.Object), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must.Get(btf.Parse(linkOne(t, Options{}, base.Object), nil))(t)
 				opt.Base = on(t, b)
 			}
 			lines := strings.Split(c.units, "\n")
@@ -191,10 +189,7 @@ func TestForwards(t *testing.T) {
 				b := newBuilder()
 				k := rotate % len(lines)
 				sketch(b, strings.Join(lines[k:], "\n")+"\n"+strings.Join(lines[:k], "\n"))
-				out, err := btf.Parse(linkOne(t, opt, b.Object), blobOf(opt.Base))
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := must.Get(btf.Parse(linkOne(t, opt, b.Object), blobOf(opt.Base)))(t)
 				got := strings.Join(users(out), ", ")
 				if !slices.Contains(strings.Split(c.want, "|"), got) {
 					t.Errorf("%s, want %s", got, c.want)
@@ -212,10 +207,7 @@ func TestTie(t *testing.T) {
 		"s1\n s1 r1\n s2\n s2 r1\n user", "user\n s2\n s2\n s1\n s1"} {
 		b := newBuilder()
 		sketch(b, text)
-		out, err := btf.Parse(linkOne(t, Options{}, b.Object), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(btf.Parse(linkOne(t, Options{}, b.Object), nil))(t)
 		seen[strings.Fields(strings.Join(users(out), ", "))[1]] = true
 	}
 	if len(seen) != 1 || seen["s?"] {
@@ -260,14 +252,8 @@ func TestRandomForwards(t *testing.T) {
 		}
 		b := newBuilder()
 		sketch(b, text.String())
-		m, err := object.Merge(b.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := btf.Parse(linkOne(t, Options{}, m), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(object.Merge(b.Object))(t)
+		out := must.Get(btf.Parse(linkOne(t, Options{}, m), nil))(t)
 		// meaning returns the definition that unit u means by tag in a reference from the type named
 		// root. If there is a tie, it returns several definitions.
 		meaning := func(u map[string]bool, root, tag string) []string {

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // builder makes units by hand, and links them.
@@ -25,14 +26,8 @@ func newBuilder() *builder { return &builder{linktest.New()} }
 // the types that it refers to, spelled out.
 func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) {
 	t.Helper()
-	res, err := Link([]*object.Object{b.Object}, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	blob, err := btf.Parse(res.BTF, blobOf(opt.Base))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res = must.Get(Link([]*object.Object{b.Object}, opt))(t)
+	blob := must.Get(btf.Parse(res.BTF, blobOf(opt.Base)))(t)
 	for id := blob.StartID; id < blob.EndID(); id++ {
 		x, _ := blob.ByID(id)
 		if blob.TypeName(x) != "" {
@@ -51,10 +46,7 @@ type onBlob struct {
 // on returns the base for split BTF that is based on b.
 func on(t *testing.T, b *btf.Blob) base.Base {
 	t.Helper()
-	parsed, err := base.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(base.Parse(b))(t)
 	return onBlob{parsed, b}
 }
 
@@ -141,10 +133,7 @@ func TestDecided(t *testing.T) {
 	if len(res.Skipped) != 1 || res.Skipped[0].Name != "order" {
 		t.Errorf("skipped %v, want the function order", res.Skipped)
 	}
-	blob, err := btf.Parse(res.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := must.Get(btf.Parse(res.BTF, nil))(t)
 	for i := range blob.Types {
 		if x := &blob.Types[i]; x.Kind == btf.KindTypeTag && !x.KFlag {
 			t.Error("the type tag of an arena pointer is not an attribute: its kind flag is not set")

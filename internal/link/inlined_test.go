@@ -16,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -61,9 +62,7 @@ func sitesOf(t *testing.T, data []byte) (*btf.Blob, int, error) {
 		return nil, 0, err
 	}
 	b, err := btf.Parse(made.BTF, bases.BTF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b, sites.Len(), nil
 }
 
@@ -99,10 +98,7 @@ func compiledSites(t *testing.T) (list [][]byte) {
 		long cold(struct pair *p) { return __builtin_expect(!p, 0) ? middle(p, 1) : middle(p, 2); }`)
 	for _, flags := range []string{"-gdwarf-4", "-gdwarf-5"} {
 		d.Run("gcc", "-O2", "-w", flags, "-c", "-o", "a.o", "a.c")
-		data, err := os.ReadFile(d.Path("a.o"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(d.Path("a.o")))(t)
 		list = append(list, data)
 	}
 	return list
@@ -120,14 +116,8 @@ func TestSameFunction(t *testing.T) {
 		INLINE int g(int x) { return outside(x + 2); }
 		int top(int x) { return b::f(x) + g(x) + a::f(x) + g(x) + b::f(x); }`)
 	d.Run("g++", "-O2", "-g", "-c", "-o", "a.o", "a.cc")
-	data, err := os.ReadFile(d.Path("a.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, n, err := sitesOf(t, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(d.Path("a.o")))(t)
+	b, n := must.Get2(sitesOf(t, data))(t)
 	count := map[string]int{}
 	functions := map[uint32]bool{}
 	for _, s := range b.Sites {
@@ -152,9 +142,7 @@ func TestDamagedSites(t *testing.T) {
 		}
 		all += n
 		file, err := elf.Parse("input.o", data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, name := range []string{".debug_info", ".debug_abbrev", ".debug_loclists", ".debug_loc",
 			".debug_rnglists", ".debug_ranges", ".rela.debug_info", ".rela.debug_loclists"} {
 			sec := file.Section(name)

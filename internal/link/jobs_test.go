@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // manyTypes returns units with enough types and names for all work to be divided among threads.
@@ -47,9 +48,7 @@ func TestThreadsDontShow(t *testing.T) {
 			b.Target.Order = order
 			res, err := Link([]*object.Object{b.Object}, Options{Facts: x, Features: features.Default(),
 				Jobs: jobs})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if jobs > 1 {
 				if !bytes.Equal(res.BTF, want) {
 					t.Errorf("%v: %d threads give a different result from one", order, jobs)
@@ -58,9 +57,7 @@ func TestThreadsDontShow(t *testing.T) {
 			}
 			want = res.BTF
 			blob, err := btf.Parse(want, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if len(blob.Types) < 4<<13 || res.Conflicts != 1 {
 				t.Errorf("%d types, %d conflicts: too few to tell", len(blob.Types), res.Conflicts)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // kernelBTF is the running kernel's BTF, made by pahole: an independent sample of everything in the
@@ -20,35 +21,24 @@ func kernelBTF(t testing.TB) *btf.Blob {
 		t.Skipf("no BTF of a running kernel: %v", err)
 	}
 	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b
 }
 
 func fromBTF(t testing.TB, blobs ...*btf.Blob) *object.Object {
-	o, err := object.FromBTF(object.Target{}, blobs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(object.FromBTF(object.Target{}, blobs...))(t)
 	return o
 }
 
 func linkOne(t testing.TB, opt Options, inputs ...*object.Object) []byte {
-	r, err := Link(inputs, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Link(inputs, opt))(t)
 	return r.BTF
 }
 
 func TestKernelIsItself(t *testing.T) {
 	in := kernelBTF(t)
 	out := linkOne(t, Options{}, fromBTF(t, in))
-	b, err := btf.Parse(out, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(out, nil))(t)
 	t.Logf("%d types in, %d out", len(in.Types), len(b.Types))
 	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 		t.Error(v)

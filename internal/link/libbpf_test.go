@@ -20,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/language"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // These tests compare the link with libbpf's deduplication (btf__add_btf, btf__dedup) of the same
@@ -34,9 +35,7 @@ func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "libbpf_dedup")
-	if err := os.WriteFile(program+".c", libbpfSource, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(program+".c", libbpfSource, 0o666))
 	if out, err := exec.Command("gcc", "-O1", "-o", program, program+".c",
 		"-l:libbpf.so.1").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: no gcc with libbpf (./bazelw --root-exec has both): %v\n%s", err, out)
@@ -46,27 +45,19 @@ func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 		out := filepath.Join(dir, "out.btf")
 		args := []string{out}
 		if base != nil {
-			data, err := btf.Encode(base, btf.EncodeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(btf.Encode(base, btf.EncodeOptions{}))(t)
 			args = append(args, "--base")
 			blobs = append([][]byte{data}, blobs...)
 		}
 		for i, b := range blobs {
 			path := filepath.Join(dir, fmt.Sprintf("%d.btf", i))
-			if err := os.WriteFile(path, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(path, b, 0o666))
 			args = append(args, path)
 		}
 		if text, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 			t.Fatalf("libbpf: %v\n%s", err, text)
 		}
-		b, err := btf.ReadOne(out, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.ReadOne(out, base))(t)
 		return b
 	}
 }
@@ -163,16 +154,10 @@ func againstLibbpf(t *testing.T, dedup func(*btf.Blob, ...[]byte) *btf.Blob,
 	t.Helper()
 	var inputs []*btf.Blob
 	for _, d := range data {
-		b, err := btf.Parse(d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(d, nil))(t)
 		inputs = append(inputs, b)
 	}
-	ours, err := btf.Parse(linkOne(t, Options{}, fromBTF(t, inputs...)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := must.Get(btf.Parse(linkOne(t, Options{}, fromBTF(t, inputs...)), nil))(t)
 	theirs := dedup(nil, data...)
 	tags := openTags(inputs, ours, theirs)
 	if len(tags) == 0 && len(ours.Types) > len(theirs.Types) {
@@ -283,16 +268,10 @@ func TestLibbpfForwardInSplit(t *testing.T) {
 			}
 			base := made(nil, c.base)
 			split := made(base, c.split)
-			data, err := btf.Encode(split, btf.EncodeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(btf.Encode(split, btf.EncodeOptions{}))(t)
 			opt := Options{Base: on(t, base)}
 			out := linkOne(t, opt, fromBTF(t, split))
-			ours, err := btf.Parse(out, base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ours := must.Get(btf.Parse(out, base))(t)
 			for who, b := range map[string]*btf.Blob{"the link": ours, "libbpf": dedup(base, data)} {
 				if !slices.Contains(users(b), c.want) {
 					t.Errorf("%s: %q, want %q\n%s", who, users(b), c.want, describe(b))
@@ -327,21 +306,13 @@ func TestLibbpfCompiled(t *testing.T) {
 			"{ return p->e; }",
 	} {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
-		if err := os.WriteFile(c, []byte(src), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c, []byte(src), 0o666))
 		if out, err := exec.Command("gcc", "-gbtf", "-O1", "-c", "-o", c+".o",
 			c).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		b, err := btf.ReadOne(c+".o", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := btf.Encode(b, btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.ReadOne(c+".o", nil))(t)
+		data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 		blobs = append(blobs, data)
 	}
 	compared, all := againstLibbpf(t, dedup, blobs)
@@ -359,22 +330,14 @@ func TestLibbpfKernel(t *testing.T) {
 	}
 	dedup := libbpf(t)
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	excluded, err := language.Parse("rust")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	made, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	o, err := object.Merge(made.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	compared, all := againstLibbpf(t, dedup, unitBlobs(t, o))
 	t.Logf("%d units: %d of %d types compared", len(o.Units), compared, all)
 	if compared < all/2 {

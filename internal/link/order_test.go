@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestBaseOfOtherMachine: a base with a different byte order or machine is refused.
@@ -18,20 +19,14 @@ func TestBaseOfOtherMachine(t *testing.T) {
 	b := btf.NewBuilder(binary.BigEndian, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 32)
 	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	blob, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	blob.Origin = btf.Origin{Machine: 62, AddrSize: 8}                              // EM_X86_64
 	other := &object.Object{Graph: types.New(), Target: object.Target{Machine: 183, // EM_AARCH64
 		AddrSize: 8, Order: binary.BigEndian}}
 	on, err := base.Parse(blob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, err = link.WithUnits(other, link.Options{Base: on})
 	const machines = "the base is for EM_X86_64, but the split BTF is for EM_AARCH64; use the BTF"
 	if err == nil || !strings.Contains(err.Error(), machines) {

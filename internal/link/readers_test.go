@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const unitA = `
@@ -42,17 +43,12 @@ func TestCompiled(t *testing.T) {
 	var inputs []*object.Object
 	for i, src := range []string{unitA, unitB} {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
-		if err := os.WriteFile(c, []byte(src), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c, []byte(src), 0o666))
 		if out, err := exec.Command(gcc, "-gbtf", "-O1", "-c", "-o", c+".o",
 			c).CombinedOutput(); err != nil {
 			t.Skipf("gcc has no -gbtf: %v\n%s", err, out)
 		}
-		o, err := object.ReadFile(c+".o", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(object.ReadFile(c+".o", nil))(t)
 		inputs = append(inputs, o)
 	}
 	out := linkOne(t, Options{}, inputs...)
@@ -60,13 +56,9 @@ func TestCompiled(t *testing.T) {
 		t.Error("the order of the files matters")
 	}
 	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var list *cilium.Struct
-	if err := spec.TypeByName("list", &list); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, spec.TypeByName("list", &list))
 	node, ok := list.Members[0].Type.(*cilium.Pointer).Target.(*cilium.Struct)
 	if !ok || node.Name != "node" || len(node.Members) != 2 {
 		t.Errorf("list.first points to %v, want the definition of struct node", list.Members[0].Type)
@@ -96,10 +88,7 @@ func TestCompiled(t *testing.T) {
 func FuzzLink(f *testing.F) {
 	for seed := range int64(20) {
 		r := rand.New(rand.NewSource(seed))
-		res, err := Link([]*object.Object{randomUnits(r, 1+r.Intn(4), 1+r.Intn(4))}, Options{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		res := must.Get(Link([]*object.Object{randomUnits(r, 1+r.Intn(4), 1+r.Intn(4))}, Options{}))(f)
 		f.Add(res.BTF)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -112,26 +101,18 @@ func FuzzLink(f *testing.F) {
 			return
 		}
 		res, err := Link([]*object.Object{o}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		out, err := btf.Parse(res.BTF, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if o, err = object.FromBTF(object.Target{}, out); err != nil {
 			t.Fatal(err)
 		}
 		again, err := Link([]*object.Object{o}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if !bytes.Equal(res.BTF, again.BTF) {
 			ab, _ := btf.Parse(again.BTF, nil)
 			t.Fatalf("linking again changes the result: %s", contrast(out, ab))
 		}
-		if _, err := Link([]*object.Object{o}, Options{Base: on(t, out)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Link([]*object.Object{o}, Options{Base: on(t, out)}))(t)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Split BTF holds what its bases don't have.
@@ -122,10 +123,7 @@ func TestRandomSplit(t *testing.T) {
 		if r.Intn(3) > 0 {
 			undefine(r, &low)
 		}
-		base, err := btf.Parse(linkOne(t, Options{}, &low), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(btf.Parse(linkOne(t, Options{}, &low), nil))(t)
 		opt := Options{Base: on(t, base)}
 		out := linkOne(t, opt, &high)
 		b := checkLinked(t, out, base, &high)
@@ -137,10 +135,7 @@ func TestRandomSplit(t *testing.T) {
 				}
 			}
 		}
-		parts, err := scatter(r, &high)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(scatter(r, &high))(t)
 		if other := linkOne(t, opt, parts...); !bytes.Equal(out, other) {
 			ob, _ := btf.Parse(other, base)
 			t.Errorf("seed %d: the order of units matters:\n%s", seed, contrast(b, ob))
@@ -170,29 +165,17 @@ func TestRandomSplits(t *testing.T) {
 			p.Units = slices.Clone(o.Units[from:to])
 			return &p
 		}
-		base, err := btf.Parse(linkOne(t, Options{}, part(0, 2)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(btf.Parse(linkOne(t, Options{}, part(0, 2)), nil))(t)
 		opt := Options{Base: on(t, base)}
 		var splits []*btf.Blob
 		inputs := []*object.Object{part(4, len(o.Units))}
 		for i := 2; i < 4; i++ {
-			b, err := btf.Parse(linkOne(t, opt, part(i, i+1)), base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(btf.Parse(linkOne(t, opt, part(i, i+1)), base))(t)
 			splits, inputs = append(splits, b), append(inputs, fromBTF(t, b))
 		}
-		m, err := object.Merge(inputs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(object.Merge(inputs...))(t)
 		out := linkOne(t, opt, m)
-		b, err := btf.Parse(out, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(out, base))(t)
 		checkExact(t, b)
 		checkSplit(t, b)
 		for _, s := range splits {
@@ -202,10 +185,7 @@ func TestRandomSplits(t *testing.T) {
 				}
 			}
 		}
-		parts, err := scatter(r, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(scatter(r, m))(t)
 		if other := linkOne(t, opt, parts...); !bytes.Equal(out, other) {
 			ob, _ := btf.Parse(other, base)
 			t.Errorf("the order of units matters:\n%s", contrast(b, ob))
@@ -261,10 +241,7 @@ func TestRandomChain(t *testing.T) {
 			out := linkOne(t, opt, &part)
 			b := checkLinked(t, out, base, &part)
 			checkSplit(t, b)
-			parts, err := scatter(r, &part)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(scatter(r, &part))(t)
 			if other := linkOne(t, opt, parts...); !bytes.Equal(out, other) {
 				ob, _ := btf.Parse(other, base)
 				t.Errorf("the order of units matters:\n%s", contrast(b, ob))
@@ -297,10 +274,7 @@ func TestForwardsInSplit(t *testing.T) {
 		low, high := *o, *o
 		low.Units, high.Units = slices.Clone(o.Units[:k]), o.Units[k:]
 		undefine(r, &low)
-		base, err := btf.Parse(linkOne(t, Options{}, &low), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(btf.Parse(linkOne(t, Options{}, &low), nil))(t)
 		opt := Options{Base: on(t, base)}
 		parts := unitBlobs(t, &high)
 		var want []byte
@@ -310,10 +284,7 @@ func TestForwardsInSplit(t *testing.T) {
 		for range 3 {
 			split := joined(t, base, parts)
 			out := linkOne(t, opt, fromBTF(t, split))
-			b, err := btf.Parse(out, base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(btf.Parse(out, base))(t)
 			if want == nil {
 				want = out
 			}
@@ -345,10 +316,7 @@ func TestForwardsInSplit(t *testing.T) {
 func joined(t *testing.T, base *btf.Blob, parts [][]byte) *btf.Blob {
 	out := btf.NewBuilder(nil, base, nil)
 	for _, data := range parts {
-		b, err := btf.Parse(data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(data, nil))(t)
 		first := out.NextID()
 		for i := range b.Types {
 			out.Blob.Copy(b, &b.Types[i],
@@ -371,16 +339,10 @@ func TestSplitAgain(t *testing.T) {
 		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
 		low, high := *o, *o
 		low.Units, high.Units = o.Units[:1], o.Units[1:]
-		base, err := btf.Parse(linkOne(t, Options{}, &low), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(btf.Parse(linkOne(t, Options{}, &low), nil))(t)
 		opt := Options{Base: on(t, base)}
 		out := linkOne(t, opt, &high)
-		b, err := btf.Parse(out, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(out, base))(t)
 		if again := linkOne(t, opt, fromBTF(t, b)); !bytes.Equal(out, again) {
 			ab, _ := btf.Parse(again, base)
 			t.Fatalf("seed %d: linking again changes the result:\n%s", seed, contrast(b, ab))
@@ -391,10 +353,7 @@ func TestSplitAgain(t *testing.T) {
 func TestEveryBaseTypeIsFound(t *testing.T) {
 	base := kernelBTF(t)
 	out := linkOne(t, Options{Base: on(t, base)}, fromBTF(t, kernelBTF(t)))
-	b, err := btf.Parse(out, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(out, base))(t)
 	if len(b.Types) != 0 {
 		t.Errorf("%d types are not found in the base, the first: %s", len(b.Types),
 			spell(b, b.StartID, 3))

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // The result doesn't depend on the order and grouping of the units, and linking the result again
@@ -46,10 +47,7 @@ func TestRandomUnits(t *testing.T) {
 		out := linkOne(t, Options{Features: features.Default()}, o)
 		b := checkLinked(t, out, nil, o)
 		for range 3 {
-			parts, err := scatter(r, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(scatter(r, o))(t)
 			if other := linkOne(t, Options{Features: features.Default()}, parts...); !bytes.Equal(out,
 				other) {
 				ob, _ := btf.Parse(other, nil)
@@ -74,31 +72,20 @@ func TestRandomLinked(t *testing.T) {
 		var blobs []*btf.Blob
 		for range 2 + r.Intn(2) {
 			b, err := btf.Parse(linkOne(t, Options{}, randomUnits(r, 1+r.Intn(4), 1+r.Intn(4))), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			blobs = append(blobs, b)
 		}
 		inputs := []*object.Object{randomUnits(r, 4, 2)}
 		for _, b := range blobs {
 			inputs = append(inputs, fromBTF(t, b))
 		}
-		m, err := object.Merge(inputs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(object.Merge(inputs...))(t)
 		out := linkOne(t, Options{}, m)
-		b, err := btf.Parse(out, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(out, nil))(t)
 		if checkExact(t, b); t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
-		parts, err := scatter(r, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(scatter(r, m))(t)
 		if other := linkOne(t, Options{}, parts...); !bytes.Equal(out, other) {
 			ob, _ := btf.Parse(other, nil)
 			t.Fatalf("seed %d: the order of units matters:\n%s", seed, contrast(b, ob))

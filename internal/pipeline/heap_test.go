@@ -14,16 +14,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestLimitHeap: the limit depends on the size of .debug_info. If more memory than that is in use,
 // the limit rises.
 func TestLimitHeap(t *testing.T) {
-	f, err := elf.Parse("large", filetest.ELF(t, elfwrite.Section{Name: ".debug_info",
-		Data: make([]byte, 40e6)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse("large", filetest.ELF(t, elfwrite.Section{Name: ".debug_info",
+		Data: make([]byte, 40e6)})))(t)
 	defer unlimitHeap()
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 	t.Setenv("GOGC", "100")
@@ -63,9 +61,7 @@ func TestInlinedLimitsHeap(t *testing.T) {
 	data := filetest.ELF(t, elfwrite.Section{Name: ".debug_info", Data: make([]byte, 20e6)})
 	path := filepath.Join(t.TempDir(), "in.o")
 	err := os.WriteFile(path, data, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer unlimitHeap()
 	t.Setenv("GOGC", "")
 	noBase := errors.New("no base")

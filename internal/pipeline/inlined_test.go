@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // inlinedModule is the source of a module with sites of the module's functions, and of functions
@@ -50,38 +51,25 @@ func TestInlinedModules(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(kernel, data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const modules = 8
 	var paths []string
 	var own, sites [][]byte
 	for n := range modules {
 		paths = append(paths, filepath.Join(dir, fmt.Sprintf("m%d.ko", n)))
 		compile(t, paths[n], []string{"-r"}, inlinedModule(n))
-		result, err := Linked(paths[n], optionsFor(set, bases))
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must.Get(Linked(paths[n], optionsFor(set, bases)))(t)
 		own = append(own, result.BTF)
 		how := optionsFor(set, nil)
 		how.Convert.Jobs = 1 + n%3
 		file := paths[n] + ".btf"
-		if err := os.WriteFile(file, result.BTF, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		alone, err := Inlined(paths[n], &how, func() (err error) {
+		must.OK(t, os.WriteFile(file, result.BTF, 0o600))
+		alone := must.Get(Inlined(paths[n], &how, func() (err error) {
 			how.Bases, err = base.Open([]string{kernel, file})
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		defer how.Bases.Close()
-		b, err := btf.Parse(alone.BTF, how.Bases.BTF)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(alone.BTF, how.Bases.BTF))(t)
 		for i := range b.Types { // only functions that the module's BTF lacks
 			x := &b.Types[i]
 			if name := b.TypeName(x); x.Kind == btf.KindFunc && name != "shared" && name != "nested" {

@@ -21,6 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
@@ -64,9 +65,7 @@ func compile(t *testing.T, path string, link []string, sources ...string) {
 	args := append(link, "-o", path)
 	for i, text := range sources {
 		c, o := fmt.Sprintf("%s.%d.c", path, i), fmt.Sprintf("%s.%d.o", path, i)
-		if err := os.WriteFile(c, []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c, []byte(text+"\n"), 0o600))
 		programtest.Run(t, "", "gcc", "-g", "-O1", "-w", "-fno-pic",
 			"-fno-eliminate-unused-debug-types", "-c", "-o", o, c)
 		args = append(args, o)
@@ -86,14 +85,8 @@ func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	vmlinux := filepath.Join(dir, "vmlinux")
 	compile(t, vmlinux, []string{"-e", "0"}, header+"struct device *d; struct lone l;"+
 		"int start(struct driver *driver, struct lone *lone) { return lone->more; }")
-	result, err := Linked(vmlinux, optionsFor(set, &base.Files{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bases, err := new(base.Files).With(result.BTF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(Linked(vmlinux, optionsFor(set, &base.Files{})))(t)
+	bases := must.Get(new(base.Files).With(result.BTF))(t)
 	return bases
 }
 
@@ -110,29 +103,17 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
 		from := optionsFor(set, &base.Files{BTF: b})
-		s, err := read(path, &from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		on, err := base.Parse(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := link.Link([]*object.Object{s.Object}, link.Options{Facts: s.Facts, Base: on,
-			Features: set, Variables: which, Jobs: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(read(path, &from))(t)
+		on := must.Get(base.Parse(b))(t)
+		result := must.Get(link.Link([]*object.Object{s.Object}, link.Options{Facts: s.Facts, Base: on,
+			Features: set, Variables: which, Jobs: 1}))(t)
 		return result
 	}
 	if !v.apart {
 		return &Result{Result: linkOn(bases.BTF, v.which)}
 	}
 	own := linkOn(bases.BTF, link.PerCPU)
-	below, err := btf.Parse(own.BTF, bases.BTF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	below := must.Get(btf.Parse(own.BTF, bases.BTF))(t)
 	return &Result{Result: own, Extra: linkOn(below, link.Extra)}
 }
 
@@ -201,10 +182,7 @@ func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.File
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	defer func(size int64) { largeFile = size }(largeFile)
-	info, err := os.Stat(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(paths[0]))(t)
 	for round := range 10 {
 		var batch Batch
 		each := optionsFor(set, bases)

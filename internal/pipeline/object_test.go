@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -39,15 +40,10 @@ func TestObject(t *testing.T) {
 			return nil, "", err
 		}
 		data, err := object.Write(o.Object, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return data, strings.Join(warnings, "\n"), nil
 	}
-	data, _, err := read("dwarf.o", InputAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data, _ := must.Get2(read("dwarf.o", InputAuto))(t)
 	w.Write("converted.btfo", string(data))
 	block, function := []byte("in_block"), []byte("\x00f\x00")
 	for _, c := range []struct {

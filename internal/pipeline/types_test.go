@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestOwnBase: a base with nearly all functions of a module was made from the same module.
@@ -16,10 +17,7 @@ func TestOwnBase(t *testing.T) {
 		for name := range strings.FieldsSeq(names) {
 			b.Func(name, proto, btf.LinkageGlobal)
 		}
-		data, err := b.Encode(btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 		return data, b.Blob
 	}
 	const ten = "a b c d e f g h i j"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestParseAllowance(t *testing.T) {
@@ -72,10 +73,7 @@ func TestAllow(t *testing.T) {
 		{"label=//:* verdict=non-deterministic # time", ""},
 		{"label=//:none # time", "//:both //:other //:x //:y //:z"},
 	} {
-		a, err := ParseAllowance(c.allow)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(ParseAllowance(c.allow))(t)
 		r := compare(t, chain, Options{Allow: []Allowance{a}})
 		var got []string
 		for i := range r.Actions {

@@ -7,16 +7,14 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // FuzzCompare compares any two logs. A log must equal itself, and comparing B with A must find the
 // same differences as comparing A with B.
 func FuzzCompare(f *testing.F) {
 	read := func(name string) []byte {
-		data, err := os.ReadFile("testdata/" + name + ".log")
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile("testdata/" + name + ".log"))(f)
 		return data
 	}
 	f.Add(read("planted_a"), read("planted_b"))

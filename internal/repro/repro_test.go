@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // build makes one side of a case: side B if b is set, else side A.
@@ -220,10 +221,7 @@ func compare(t *testing.T, build build, opt Options) *Report {
 		build(l, i == 1)
 		logs[i] = l.Log(t)
 	}
-	r, err := Compare(logs[0], logs[1], opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Compare(logs[0], logs[1], opt))(t)
 	return r
 }
 
@@ -263,9 +261,7 @@ func TestOrder(t *testing.T) {
 func planted(t testing.TB) (a, b *execlog.Log) {
 	t.Helper()
 	a, err := execlog.ReadFile(filepath.Join("testdata", "planted_a.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if b, err = execlog.ReadFile(filepath.Join("testdata", "planted_b.log")); err != nil {
 		t.Fatal(err)
 	}
@@ -275,10 +271,7 @@ func planted(t testing.TB) (a, b *execlog.Log) {
 // TestPlanted counts the verdicts on logs of real builds; e2e/repro has the details.
 func TestPlanted(t *testing.T) {
 	a, b := planted(t)
-	r, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Compare(a, b, Options{}))(t)
 	want := map[Verdict]int{NonDeterministic: 2, KeyChanged: 11, Downstream: 5, CutOff: 2, Same: 2,
 		OnlyA: 1, OnlyB: 1}
 	if !reflect.DeepEqual(r.Counts, want) {

@@ -20,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
 	"github.com/rules-btf/rules_btf/internal/programs/reach"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
@@ -125,10 +126,7 @@ func composite(b *btf.Builder, name string, members ...string) {
 
 func encoded(t *testing.T, b *btf.Builder) []byte {
 	t.Helper()
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return data
 }
 

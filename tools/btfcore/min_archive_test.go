@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -58,9 +59,7 @@ func TestMinArchive(t *testing.T) {
 				}
 			}
 			got := filepath.Join(t.TempDir(), "got")
-			if err := os.Mkdir(got, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Mkdir(got, 0o777))
 			runTar(t, "-C", got, "-xf", f.path("first"+ending))
 			if tree := (files{t, got}).tree("."); !maps.Equal(tree, want) {
 				t.Errorf("the archive's files or contents differ from the directory's: %q, want %q",
@@ -96,9 +95,6 @@ func runTar(t *testing.T, args ...string) string {
 	t.Helper()
 	command := exec.Command("tar", args...)
 	command.Env = append(os.Environ(), "TZ=UTC")
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.Output())(t)
 	return string(out)
 }

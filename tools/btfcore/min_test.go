@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // minFiles makes a directory with kernels, files that can't be read, modules, and needs.
@@ -209,10 +210,7 @@ func TestMinMembers(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Fatal(code, stderr)
 	}
-	b, err := btf.Parse([]byte(stdout), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse([]byte(stdout), nil))(t)
 	var got []string
 	for i := range b.Types {
 		s := &b.Types[i]
@@ -248,10 +246,7 @@ func TestStdinIsTheFile(t *testing.T) {
 		if code != 0 {
 			t.Errorf("%s: exit code %d, %s", c.args, code, stderr)
 		}
-		in, err := os.Open(f.path(c.stdin))
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(os.Open(f.path(c.stdin)))(t)
 		var out, errs bytes.Buffer
 		args := strings.NewReplacer("DIR", f.dir, "FILE", "-").Replace(c.args)
 		code = cli.Execute(program, strings.Fields(args), in, &out, &errs)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestArchiveVerb makes archives in each form, and checks a directory before and after a change.
@@ -15,9 +16,7 @@ func TestArchiveVerb(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name, text string) {
-		if err := os.WriteFile(p(name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(p(name), []byte(text), 0o666))
 	}
 	_, kernel := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
 	_, disk := writeBTF(t, dir, "my-disk.btf", kernel,
@@ -28,9 +27,7 @@ func TestArchiveVerb(t *testing.T) {
 		b.Locsec("inline.text", btf.Site{Func: 4, LocProto: b.LocProto(), Offset: 8})
 	})
 	write("list", "kernel/drivers/my-disk.ko="+p("my-disk.btf")+"\n")
-	if err := os.MkdirAll(p("full/file"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(p("full/file"), 0o777))
 	const some = "archive --release 7.2 --vmlinux DIR/kernel.btf "
 	const all = some + "--on raid=my-disk @DIR/list DIR/raid.btf "
 	for _, c := range []struct {
@@ -101,10 +98,7 @@ func TestArchiveVerb(t *testing.T) {
 			t.Fatalf("%s: an output is left", c.args)
 		}
 	}
-	manifest, err := os.ReadFile(p("out/manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(os.ReadFile(p("out/manifest.json")))(t)
 	if want := `"path": "kernel/drivers/my-disk.ko"`; !strings.Contains(string(manifest), want) {
 		t.Errorf("no %s in\n%s", want, manifest)
 	}
@@ -116,9 +110,7 @@ func TestVerifyImages(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	for _, sub := range []string{"good", "bad", "distilled"} {
-		if err := os.Mkdir(p(sub), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(p(sub), 0o777))
 	}
 	object := compileIDs(t, dir, "ids.ko", idsSource)
 	kernel, blob := writeBTF(t, dir, "vmlinux.btf", nil,
@@ -167,18 +159,10 @@ func TestVerifyImages(t *testing.T) {
 		b.Func("a", proto, btf.LinkageGlobal)
 		b.Func("k", proto, btf.LinkageGlobal)
 	})
-	raw, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, split, err := distill.Encode(raw, blob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(whole))(t)
+	base, split := must.Get2(distill.Encode(raw, blob))(t)
 	for name, data := range map[string][]byte{"base": base, "split": split} {
-		if err := os.WriteFile(p(name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(p(name), data, 0o666))
 	}
 	succeeds(t, "", "embed", "-o", p("distilled/nf.ko"), "--btf", p("split"), "--btf-base", p("base"),
 		"--resolve-ids", object)

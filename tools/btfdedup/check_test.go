@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // writeBTF writes a blob to a file and returns its path.
@@ -20,18 +21,10 @@ func writeBTF(t *testing.T, dir, name string, base *btf.Blob, build func(b *btf.
 	t.Helper()
 	b := btf.NewBuilder(nil, base, nil)
 	build(b)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	blob, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o644))
+	blob := must.Get(btf.Parse(data, base))(t)
 	return path, blob
 }
 
@@ -71,10 +64,7 @@ func runVerb(args ...string) (int, string) {
 // moduleOf writes a kernel module with the BTF of a file.
 func moduleOf(t *testing.T, file string) string {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(file))(t)
 	return write(t, file+".ko", filetest.ELF(t,
 		elfwrite.Section{Name: ".gnu.linkonce.this_module", Data: make([]byte, 64), Alloc: true},
 		elfwrite.Section{Name: btf.SectionTypes, Data: data}))
@@ -107,9 +97,7 @@ func TestVerifyVerb(t *testing.T) {
 		"enum with X, enum c, …): the encoder had no ENUM64 (pahole --skip_encoding_btf_enum64)\n"
 	alone := moduleOf(t, good)
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte("no BTF at all\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(text, []byte("no BTF at all\n"), 0o644))
 	rows(t, dir, "verify", []row{
 		{"--for=kernel " + good, 0, "", ""},
 		{"--for=load " + good, 1, "[3] FUNC f: param-name: parameter 0 of a function must have a name\n",
@@ -267,9 +255,7 @@ func TestDiffSets(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	for side, size := range map[string]uint32{"a": 4, "b": 8} {
-		if err := os.Mkdir(p(side), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(p(side), 0o777))
 		_, base := writeBTF(t, p(side), "vmlinux.btf", nil, func(b *btf.Builder) {
 			b.Int("int", 4, btf.IntSigned, 0)
 			b.Composite(btf.KindStruct, "s", size, false, btf.Member{NameOff: b.Name("i"), Type: 1})

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // moduleFile writes a relocatable file whose only section is .modinfo. The text in more is appended
@@ -45,9 +46,7 @@ func TestEmbedVerb(t *testing.T) {
 	signed := moduleFile(t, dir, "signed.ko", binary.LittleEndian, signature)
 	big := moduleFile(t, dir, "big.ko", binary.BigEndian, "")
 	packed := filepath.Join(dir, "x.ko.xz")
-	if err := os.WriteFile(packed, []byte("\xfd7zXZ\x00…"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(packed, []byte("\xfd7zXZ\x00…"), 0o644))
 	out := filepath.Join(dir, "out")
 	for _, c := range []row{
 		{"--btf " + types + " " + ko, 0, "", ""},
@@ -88,13 +87,9 @@ func TestEmbedVerb(t *testing.T) {
 			continue
 		}
 		f, err := elf.Parse(out, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want, err := os.ReadFile(strings.Fields(c.Args)[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		object := strings.Contains(c.Args, "--object")
 		if s := f.Section(btf.SectionTypes); s == nil || !bytes.Equal(s.Raw(), want) ||
 			s.Alloc() != object || f.Machine != 22 || bytes.HasSuffix(data, []byte(signature)) {
@@ -119,21 +114,12 @@ func TestEmbedInline(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	section := func(path string) []byte {
 		t.Helper()
-		f, err := elf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(elf.Open(path))(t)
 		defer f.Close()
-		data, err := btf.Section(f, btf.SectionInline)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(btf.Section(f, btf.SectionInline))(t)
 		return bytes.Clone(data)
 	}
-	want, err := os.ReadFile(inline)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(inline))(t)
 	for _, c := range []struct {
 		in, out string
 		args    []string

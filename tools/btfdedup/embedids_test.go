@@ -8,19 +8,14 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // sameFiles reports whether two files have the same bytes.
 func sameFiles(t *testing.T, a, b string) bool {
 	t.Helper()
-	x, err := os.ReadFile(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := os.ReadFile(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(os.ReadFile(a))(t)
+	y := must.Get(os.ReadFile(b))(t)
 	return bytes.Equal(x, y)
 }
 
@@ -65,10 +60,7 @@ func TestEmbedResolvesIDs(t *testing.T) {
 		"--old-base", oldBase, p("first.ko"))
 	wantIDs(t, p("again.ko"), 2, 1, 4, 0x10001, 5, 2)
 	// The rules extract the old base from vmlinux. The result is empty if there is none.
-	content, err := os.ReadFile(oldBase)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(oldBase))(t)
 	elfFile(t, p("vmlinux"), false, ".BTF", string(content))
 	elfFile(t, p("bare"), false, ".text", "")
 	for _, c := range []struct{ vmlinux, from, base, types string }{

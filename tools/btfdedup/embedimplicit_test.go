@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestEmbedImplicitArguments: for a file that has kfuncs with implicit arguments, "embed
@@ -52,10 +53,7 @@ func TestEmbedImplicitArguments(t *testing.T) {
 			if c.types == split {
 				on = blob
 			}
-			types, err := btf.ReadOne(c.types, on)
-			if err != nil {
-				t.Fatal(err)
-			}
+			types := must.Get(btf.ReadOne(c.types, on))(t)
 			sites, _ := writeBTF(t, dir, "sites", types, func(b *btf.Builder) {
 				f := b.Func("inlined", b.FuncProto(0), btf.LinkageStatic)
 				b.Locsec("inline.text", btf.Site{Func: idOf(t, c.types, "a", on), LocProto: b.LocProto()},

@@ -23,6 +23,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -30,10 +31,7 @@ import (
 // unless a base is an index. Without bases, the first file is the kernel.
 func makeBTF(t *testing.T, out string, bases []string, files ...string) {
 	t.Helper()
-	opened, err := base.Open(bases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := must.Get(base.Open(bases))(t)
 	defer opened.Close()
 	for _, path := range files {
 		how := pipeline.How{Files: &debugfile.Search{}, Bases: opened,
@@ -47,9 +45,7 @@ func makeBTF(t *testing.T, out string, bases []string, files ...string) {
 			}))
 		}
 		made, err := pipeline.Linked(path, how)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		name := filepath.Join(out, strings.TrimSuffix(filepath.Base(path), ".ko"))
 		err = cmp.Or(os.MkdirAll(out, 0o777), os.WriteFile(name+".btf", made.BTF, 0o666))
 		if err == nil && made.Inlined != nil {
@@ -58,9 +54,7 @@ func makeBTF(t *testing.T, out string, bases []string, files ...string) {
 		if err == nil && opened.Base == nil {
 			opened, err = new(base.Files).With(made.BTF)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
 }
 
@@ -76,11 +70,8 @@ func TestEmbedMany(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name, data string) {
 		t.Helper()
-		err := cmp.Or(os.MkdirAll(filepath.Dir(p(name)), 0o777),
-			os.WriteFile(p(name), []byte(data), 0o666))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmp.Or(os.MkdirAll(filepath.Dir(p(name)), 0o777),
+			os.WriteFile(p(name), []byte(data), 0o666)))
 	}
 	programtest.Modules(t, dir, 4, twiceSource)
 	kos := append(programtest.Modules(t, dir, 3), p("m-4.ko"))
@@ -88,10 +79,7 @@ func TestEmbedMany(t *testing.T) {
 	makeBTF(t, p("btf"), nil, append([]string{vmlinux}, kos...)...)
 	var packed []string
 	for i, ko := range kos {
-		data, err := os.ReadFile(ko)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(ko))(t)
 		name := "kernel/" + filepath.Base(ko)
 		write("tree/"+name, string(data))
 		write("tree/"+name+".debug", "not read")
@@ -144,9 +132,7 @@ func TestEmbedMany(t *testing.T) {
 	}
 	write("damaged/m-1.ko.gz", "\x1f\x8b\x08\x00damaged")
 	write("other/m-7.ko", "")
-	if err := os.Symlink(".", p("same")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(".", p("same")))
 	for _, c := range []struct {
 		args  string
 		code  int
@@ -226,10 +212,7 @@ func TestEmbedManyIDs(t *testing.T) {
 	}
 	// Without the kernel, its BTF in the directory is the base.
 	first := filepath.Join(p("out"), "m.ko")
-	before, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadFile(first))(t)
 	os.RemoveAll(p("out/m.ko"))
 	succeeds(t, "", many...)
 	if after, err := os.ReadFile(first); err != nil || !bytes.Equal(before, after) {
@@ -240,15 +223,10 @@ func TestEmbedManyIDs(t *testing.T) {
 	dir.Run("gcc", "-g", "-O2", "-c", "-o", "w.ko", "w.c")
 	other := programtest.Kernel(t, p("vmlinux2"), p("w.ko"))
 	makeBTF(t, p("again"), nil, other, p("m.ko"))
-	if err := os.Rename(p("again/vmlinux2.btf"), p("again/vmlinux.btf")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(p("again/vmlinux2.btf"), p("again/vmlinux.btf")))
 	again := []string{"embed", "--btf", p("again"), "--resolve-ids", "-o", p("second"), first}
 	succeeds(t, "", append(again, "--old-base", kernel)...)
-	b, err := btf.ReadOne(p("again/vmlinux.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(p("again/vmlinux.btf"), nil))(t)
 	a, k := idOf(t, p("second/m.ko"), "a_m", b), idOf(t, p("second/m.ko"), "m", b)
 	wantIDs(t, p("second/m.ko"), 2, 1, a, 2, k, 0x10001)
 	if code, _, stderr := btfdedup(again...); code != 1 || !strings.Contains(stderr, "--old-base") {
@@ -259,11 +237,8 @@ func TestEmbedManyIDs(t *testing.T) {
 	succeeds(t, "", append(again, p("shipped"))...)
 	wantIDs(t, p("second/m.ko"), 2, 1, a, 2, k, 0x10001)
 	// If the BTF of the kernel changes, that of modules isn't based on it.
-	made, err := pipeline.Linked(vmlinux, pipeline.How{Files: &debugfile.Search{},
-		Bases: &base.Files{}, Convert: convert.Options{Features: features.Default()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(pipeline.Linked(vmlinux, pipeline.How{Files: &debugfile.Search{},
+		Bases: &base.Files{}, Convert: convert.Options{Features: features.Default()}}))(t)
 	dir.Write("btf/vmlinux.btf", string(made.BTF))
 	os.RemoveAll(p("out"))
 	code, _, stderr := btfdedup(append(many, vmlinux)...)
@@ -283,9 +258,7 @@ func TestEmbedManyDiskFull(t *testing.T) {
 		writeBTF(t, p(""), name+".btf", b, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
 		writeModule(t, p(name+".ko"), name, nil)
 	}
-	if err := os.Mkdir(p("small"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(p("small"), 0o777))
 	if err := unix.Mount("none", p("small"), "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("SKIPPED: needs root, to mount a file system: %v", err)
 	}

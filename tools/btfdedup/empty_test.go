@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestEmptyFiles passes an empty file to each verb, as an argument and in each flag that names an
@@ -14,9 +15,7 @@ import (
 func TestEmptyFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("empty", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile("empty", nil, 0o666))
 	writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
 	elfFile(t, filepath.Join(dir, "a.elf"), false, ".text", "x")
 	const aBTF, anELF = "BTF, or a file that contains BTF", "an ELF file"

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestFile copies a file out of a directory.
@@ -12,9 +14,7 @@ func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	os.MkdirAll(filepath.Join(dir, "tree/a"), 0o777)
 	for _, name := range []string{"tree/a/file", "outside"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o666))
 	}
 	tree, out := filepath.Join(dir, "tree"), filepath.Join(dir, "out")
 	for _, path := range []string{"none", "a", "", "../outside"} {

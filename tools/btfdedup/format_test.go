@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var update = flag.Bool("update", false, "write the files of TestFormatJSON")
@@ -43,9 +44,7 @@ func TestFormatJSON(t *testing.T) {
 		p("base.btf"), p("m1.btf"), p("m2.btf")); code != 0 {
 		t.Fatal(stderr)
 	}
-	if err := os.Remove(p("archive/m2")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(p("archive/m2")))
 	for _, c := range []struct {
 		name, args string
 		code       int
@@ -68,9 +67,7 @@ func TestFormatJSON(t *testing.T) {
 		}
 		golden := filepath.Join("testdata", c.name+".json")
 		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(golden, []byte(got), 0o666))
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || got != string(want) {

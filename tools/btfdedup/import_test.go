@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // elfFile writes an ELF file, relocatable or not, with sections: name, content, name, content ….
@@ -29,9 +30,7 @@ func write(t *testing.T, path string, data []byte) string {
 
 func file(t *testing.T, path, content string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	return path
 }
 
@@ -50,10 +49,7 @@ func TestImport(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	gzipped := func(content string) string { return filetest.Pack(t, ".gz", content) }
 	read := func(path string) string {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		return string(data)
 	}
 	kernel, base := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })

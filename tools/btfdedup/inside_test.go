@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestInside runs the verbs that print what BTF contains: on raw BTF, on ELF files, and on a module
@@ -18,10 +19,7 @@ func TestInside(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	read := func(path string) string {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		return string(data)
 	}
 	vmlinux, base := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) {
@@ -91,10 +89,7 @@ func TestStatsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 {
 		t.Fatal(code, stderr, err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if got.Schema != 1 || got.Bytes != int(info.Size()) || got.Types.Total != 2 ||
 		len(got.Types.Kinds) != 2 || got.Types.Kinds[0].Kind != "INT" {
 		t.Error(stdout)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/kabi"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // writeKernels writes two kernels, a.btf and b.btf. In the latter, a struct has one more member at
@@ -42,9 +43,7 @@ func writeKernels(t *testing.T, dir string, moves bool) {
 	}
 	kernel(filepath.Join(dir, "a.btf"), false)
 	kernel(filepath.Join(dir, "b.btf"), true)
-	if err := os.MkdirAll(filepath.Join(dir, "set"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Join(dir, "set"), 0o777))
 	base := kernel(filepath.Join(dir, "set/vmlinux.btf"), false)
 	writeBTF(t, filepath.Join(dir, "set"), "mod.btf", base, func(b *btf.Builder) {
 		b.Func("mod_init", b.FuncProto(1), btf.LinkageGlobal)
@@ -52,9 +51,7 @@ func writeKernels(t *testing.T, dir string, moves bool) {
 			b.Func(fmt.Sprint("f", i), b.FuncProto(1), btf.LinkageGlobal)
 		}
 	})
-	if err := os.MkdirAll(filepath.Join(dir, "only"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Join(dir, "only"), 0o777))
 	kernel(filepath.Join(dir, "only/vmlinux.btf"), false)
 	many := "0x1\tnetif_rx\tvmlinux\tEXPORT_SYMBOL\t\n"
 	for i := range 11 {
@@ -71,9 +68,7 @@ func writeKernels(t *testing.T, dir string, moves bool) {
 		"marked": "\ufeff{\"kabi_reference\":2,\n",
 		"old":    "# BTF as text, version 1, 64-bit, little-endian\nend 0;\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 }
 
@@ -187,9 +182,7 @@ struct sk_buff: size 16 → 24; 1 added; 1 moved; 1 more type differs only becau
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(stdout), &got))
 	if d := got.Differences; code != 1 || got.KABI.Incompatible != 1 || len(d) != 1 ||
 		d[0].Path != "netif_rx → struct sk_buff" || d[0].Symbols != 1 ||
 		d[0].Changes[0].Reason != "in a different place" || !d[0].Changes[0].Breaks {

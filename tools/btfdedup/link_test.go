@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // objectOf writes a BTF object with a unit for each source file, each with a static function named
@@ -27,13 +28,8 @@ func objectOf(t *testing.T, path string, sources ...string) {
 		b.Hold(b.Struct("of_"+strings.TrimSuffix(source, ".c"), b.Hold(b.Int("int"))))
 		b.Fn(strings.TrimSuffix(source, ".c"), 0, 0, b.Proto(0))
 	}
-	data, err := object.Write(b.Object, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(object.Write(b.Object, 1))(t)
+	must.OK(t, os.WriteFile(path, data, 0o644))
 }
 
 // TestObjectsOfOtherFiles links objects of which the linked file contains nothing. This gives a
@@ -44,12 +40,8 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 	var text bytes.Buffer
 	known := &facts.Facts{AddrSize: 8, Machine: 62, HasFiles: true, Variables: facts.VariablesPerCPU,
 		KfuncState: facts.KfuncsAbsent, Files: []facts.File{{Name: "k.c", Funcs: []string{"k"}}}}
-	if err := known.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("facts"), text.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, known.Write(&text))
+	must.OK(t, os.WriteFile(p("facts"), text.Bytes(), 0o644))
 	objectOf(t, p("kernel"), "k.c")
 	objectOf(t, p("one"), "a.c")
 	objectOf(t, p("many"), "f.c", "e.c", "d.c", "c.c", "b.c", "a.c")
@@ -96,10 +88,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 	raw.Unit("k.c", 1)
 	raw.Fn("k", 0, 0, raw.Proto(raw.Hold(raw.Int("int"))))
 	raw.Target.Machine = 183
-	other, err := link.Link([]*object.Object{raw.Object}, link.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(link.Link([]*object.Object{raw.Object}, link.Options{}))(t)
 	write(t, p("raw"), other.BTF)
 	write(t, p("arm64"), filetest.Bytes(t, elfwrite.File{AddrSize: 8,
 		Order: binary.LittleEndian, Machine: 183,
@@ -130,12 +119,8 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 		known := x86
 		c.change(&known)
 		var text bytes.Buffer
-		if err := known.Write(&text); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p("facts"), text.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, known.Write(&text))
+		must.OK(t, os.WriteFile(p("facts"), text.Bytes(), 0o644))
 		args := []string{"link", "-q", "--facts", p("facts"), "-o", p("out")}
 		for _, arg := range strings.Fields(c.args) {
 			if !strings.HasPrefix(arg, "-") {

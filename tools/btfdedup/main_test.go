@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
@@ -23,17 +24,12 @@ func TestOutputsAllOrNone(t *testing.T) {
 	vmlinux, _ := writeBTF(t, dir, "vmlinux.btf", nil, idsTypes)
 	sitesBTF(t, filepath.Join(dir, "all.btf"), binary.LittleEndian, nil)
 	rawBTF(t, filepath.Join(dir, "object.btf"), "t", 8)
-	base, err := btf.ReadOne(vmlinux, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(btf.ReadOne(vmlinux, nil))(t)
 	own := func(b *btf.Builder) { b.Composite(btf.KindStruct, "own", 8, false) }
 	module, _ := writeBTF(t, dir, "module.btf", base, own)
 	p := func(name string) string { return filepath.Join(dir, name) }
 	writeModule(t, module+".ko", "module", nil)
-	if err := os.Link(module, module+".btf"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Link(module, module+".btf"))
 	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
 	clitest.AllOrNone(t, program,
 		[]string{"link", out("-o", "btf"), out("--distilled-base=", "base"), "--base", vmlinux,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // rawBTF writes a raw BTF file with a struct of the given name and size.
@@ -17,13 +18,8 @@ func rawBTF(t *testing.T, path, name string, size uint32) {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)
 	b.Composite(btf.KindStruct, name, size, false, btf.Member{NameOff: b.Name("i"), Type: i})
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
+	must.OK(t, os.WriteFile(path, data, 0o644))
 }
 
 func TestMerge(t *testing.T) {
@@ -50,21 +46,12 @@ func TestMerge(t *testing.T) {
 			t.Fatalf("merge %v: %s", args, err)
 		}
 	}
-	one, err := os.ReadFile(p("all1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := os.ReadFile(p("all2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(os.ReadFile(p("all1")))(t)
+	two := must.Get(os.ReadFile(p("all2")))(t)
 	if !bytes.Equal(one, two) {
 		t.Error("a tree of merges gives different bytes than one merge")
 	}
-	blob, err := btf.ReadOne(p("all1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := must.Get(btf.ReadOne(p("all1"), nil))(t)
 	if n := len(blob.Types); n != 4 { // int, other, both s
 		t.Errorf("%d types, want 4", n)
 	}

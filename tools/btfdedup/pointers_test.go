@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestPointersOf32Bits reads the BTF of a 32-bit program without the type long: raw, where the size
@@ -20,10 +21,7 @@ func TestPointersOf32Bits(t *testing.T) {
 		b.Composite(btf.KindStruct, "list", 4, false, btf.Member{NameOff: b.Name("next"), Type: 1})
 	})
 	path := filepath.Join(dir, "elf")
-	raw, err := os.ReadFile(filepath.Join(dir, "raw"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(dir, "raw")))(t)
 	write(t, path, filetest.Bytes(t, elfwrite.File{AddrSize: 4, Order: b.Order, Machine: 3,
 		Sections: []elfwrite.Section{{Name: ".BTF", Data: raw}}}))
 	for _, verb := range []string{"verify --for=all", "dump --format=c"} {

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // writeELF writes an ELF file. The arguments in sections alternate: the name of a section, then the
@@ -18,10 +19,7 @@ func writeELF(t *testing.T, path string, sections ...string) {
 	t.Helper()
 	var all []elfwrite.Section
 	for i := 0; i < len(sections); i += 2 {
-		data, err := os.ReadFile(sections[i+1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(sections[i+1]))(t)
 		all = append(all, elfwrite.Section{Name: sections[i], Data: data})
 	}
 	write(t, path, filetest.ELF(t, all...))
@@ -30,14 +28,8 @@ func writeELF(t *testing.T, path string, sections ...string) {
 // readOnBase reads split BTF and its base.
 func readOnBase(t *testing.T, base, split string) *btf.Blob {
 	t.Helper()
-	on, err := btf.ReadOne(base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := btf.ReadOne(split, on)
-	if err != nil {
-		t.Fatal(err)
-	}
+	on := must.Get(btf.ReadOne(base, nil))(t)
+	b := must.Get(btf.ReadOne(split, on))(t)
 	return b
 }
 
@@ -49,9 +41,7 @@ func longHeader(t *testing.T, base, from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, data, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // makeDistilled makes, in dir, a module m.ko whose BTF (m.btf) is based on a distilled base

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // idsSource has a set8 of two kfuncs, the first of which has KF_IMPLICIT_ARGS.
@@ -38,9 +39,7 @@ func compileIDs(t *testing.T, dir, name, source string) string {
 		t.Skip("no gcc")
 	}
 	c := filepath.Join(dir, name+".c")
-	if err := os.WriteFile(c, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(c, []byte(source), 0o644))
 	o := filepath.Join(dir, name)
 	if out, err := exec.Command("gcc", "-c", "-o", o, c).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -51,10 +50,7 @@ func compileIDs(t *testing.T, dir, name, source string) string {
 // wantIDs checks that a file's .BTF_ids consists of the wanted words.
 func wantIDs(t *testing.T, path string, want ...uint32) {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	var got []uint32
 	for raw := f.Section(btfids.SectionName).Raw(); len(raw) > 0; raw = raw[4:] {
@@ -68,10 +64,7 @@ func wantIDs(t *testing.T, path string, want ...uint32) {
 // idOf returns the id of a function in raw BTF, by name.
 func idOf(t *testing.T, path, name string, base *btf.Blob) uint32 {
 	t.Helper()
-	b, err := btf.ReadOne(path, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(path, base))(t)
 	for i := range b.Types {
 		if b.Types[i].Kind == btf.KindFunc && b.TypeName(&b.Types[i]) == name {
 			return b.StartID + uint32(i)
@@ -184,18 +177,11 @@ func TestResolveIDsFails(t *testing.T) {
 	few, _ := writeBTF(t, dir, "few.btf", nil, func(b *btf.Builder) {
 		b.Func("a", b.FuncProto(0), btf.LinkageGlobal)
 	})
-	data, err := os.ReadFile(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(object))(t)
 	signed := p("signed.ko")
 	data = append(data, "~Module signature appended~\n"...)
-	if err := os.WriteFile(signed, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("out"), []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(signed, data, 0o644))
+	must.OK(t, os.WriteFile(p("out"), []byte("old"), 0o644))
 	for _, test := range []struct {
 		want string
 		args []string

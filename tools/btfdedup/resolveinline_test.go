@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // inlinedFunctions are functions with sites, in the order in which sitesBTF makes them, and whether
@@ -57,22 +58,14 @@ func sitesBTF(t *testing.T, path string, order binary.ByteOrder, base *btf.Blob)
 		sites = append(sites, btf.Site{Func: id, LocProto: b.LocProto(), Offset: uint32(4 * i)})
 	}
 	b.Locsec("inline.text", sites...)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
+	must.OK(t, os.WriteFile(path, data, 0o644))
 }
 
 // functionsIn lists the functions in BTF, but not in its base, sorted by name.
 func functionsIn(t *testing.T, path string, base *btf.Blob) (*btf.Blob, []string) {
 	t.Helper()
-	b, err := btf.ReadOne(path, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(path, base))(t)
 	var names []string
 	for i := range b.Types {
 		if b.Types[i].Kind == btf.KindFunc {
@@ -109,9 +102,7 @@ func TestResolveInline(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(p("base"), data, 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for _, on := range []*btf.Blob{nil, base} {
 				resolveInline(t, p, c.order, on)
 			}
@@ -195,9 +186,7 @@ func resolveInline(t *testing.T, p func(string) string, order binary.ByteOrder, 
 func wantSection(t *testing.T, path, section, file string) {
 	t.Helper()
 	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	want, err := os.ReadFile(file)
 	if s := f.Section(section); err != nil || s == nil || !bytes.Equal(s.Raw(), want) {
@@ -214,13 +203,8 @@ func TestResolveInlineNone(t *testing.T) {
 	types, _ := writeBTF(t, dir, "types.btf", nil, idsTypes)
 	args := []string{"resolve-ids", "-o", p("out"), "--btf", types, "--btf-out", p("main"), object}
 	succeeds(t, "", args...)
-	want, err := os.ReadFile(p("main"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("sites"), []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(p("main")))(t)
+	must.OK(t, os.WriteFile(p("sites"), []byte("old"), 0o644))
 	succeeds(t, "", append(args, "--inline-out", p("sites"))...)
 	if _, err := os.Stat(p("sites")); !os.IsNotExist(err) {
 		t.Errorf("there is a file without sites: %v", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // writeModule writes a module with a name in .modinfo, and with files as sections.
@@ -22,10 +23,7 @@ func writeModule(t *testing.T, path, name string, files map[string]string) strin
 		if files[section] == "" {
 			continue
 		}
-		data, err := os.ReadFile(files[section])
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(files[section]))(t)
 		sections = append(sections, elfwrite.Section{Name: section, Data: data})
 	}
 	return write(t, path, filetest.ELF(t, sections...))
@@ -106,9 +104,7 @@ func TestVmlinuxModule(t *testing.T) {
 	})
 	other, _ := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) { b.Int("char", 1, 0, 0) })
 	writeBTF(t, dir, "m.btf", kernel, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
-	if err := os.MkdirAll(p("tree"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(p("tree"), 0o777))
 	m := writeModule(t, p("tree/m.ko"), "m", map[string]string{btf.SectionTypes: p("m.btf")})
 	carrier := writeModule(t, p("tree/btf_vmlinux.ko"), "btf_vmlinux",
 		map[string]string{btf.SectionTypes: vmlinux})

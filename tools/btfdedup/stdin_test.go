@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }
@@ -29,10 +30,7 @@ func TestStdinIsTheFile(t *testing.T) {
 		"stats --base BASE SPLIT",
 	} {
 		run := func(in string, command string) (int, string) {
-			f, err := os.Open(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Open(in))(t)
 			defer f.Close()
 			var out bytes.Buffer
 			args := strings.NewReplacer("BASE", base, "SPLIT", split).Replace(command)

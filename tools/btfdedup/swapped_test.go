@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSwappedBase: if a base and its module are swapped, or a base is missing or superfluous, the
@@ -94,10 +95,7 @@ func TestDistilledAsBase(t *testing.T) {
 	own, _ := writeBTF(t, dir, "own.btf", on, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
 	module := filepath.Join(dir, "module.ko")
 	succeeds(t, "", "embed", "-o", module, "--btf", own, "--btf-base", distilled, moduleOf(t, kernel))
-	below, err := relocate.ReadBases([]string{kernel, module})
-	if err != nil {
-		t.Fatal(err)
-	}
+	below := must.Get(relocate.ReadBases([]string{kernel, module}))(t)
 	third, _ := writeBTF(t, dir, "third.btf", below, func(b *btf.Builder) {
 		b.Ref(btf.KindTypedef, "u", 3)
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // someFacts are the facts of a file without symbols.
@@ -131,10 +132,7 @@ func TestMergeVerbose(t *testing.T) {
 		if code != 0 || stdout != "" {
 			t.Fatalf("%s -v: code %d: %s", verb, code, stderr)
 		}
-		blob, err := btf.ReadOne(p(verb), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		blob := must.Get(btf.ReadOne(p(verb), nil))(t)
 		want := []string{"3 files, 4 shapes, 2 repeats", fmt.Sprintf("%d types", len(blob.Types))}
 		if verb == "link" {
 			want = append(want, ", 1 conflict, 0 functions, 0 variables")

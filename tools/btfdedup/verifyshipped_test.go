@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestVerifyShipped runs verify on modules and the BTF of their kernel.
@@ -26,9 +27,7 @@ func TestVerifyShipped(t *testing.T) {
 	wrong, _ := writeBTF(t, dir, "wrong", otherBase, one)
 	right, bad := moduleOf(t, split), moduleOf(t, wrong)
 	tree := filepath.Join(dir, "tree")
-	if err := os.MkdirAll(tree, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(tree, 0o777))
 	if out, err := exec.Command("cp", right, tree).CombinedOutput(); err != nil {
 		t.Fatal(string(out))
 	}
@@ -51,9 +50,7 @@ func TestVerifyShipped(t *testing.T) {
 
 	_, stdout, _ := btfdedup("verify", "--format=json", kernel, right, bad)
 	var report shippedReport
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(stdout), &report))
 	if report.Valid || report.Summary != (shippedSummary{Modules: 2, Loads: 1, Refused: 1}) ||
 		report.Kernels[0].File != kernel || report.Modules[1].Outcome != "refused" {
 		t.Errorf("%s", stdout)

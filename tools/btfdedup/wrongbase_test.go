@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -52,11 +53,8 @@ func makeKernels(t *testing.T, dir programtest.Dir) {
 		args := strings.Fields("-g -O2 -nostdlib -static -Wl,-e,0 -o " + k.name + ".linked k.c " + k.flag)
 		dir.Run("gcc", args...)
 		linked, raw := dir.Path(k.name+".linked"), dir.Path(k.name+".btf")
-		made, err := pipeline.Linked(linked, pipeline.How{Files: &debugfile.Search{},
-			Bases: &base.Files{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(pipeline.Linked(linked, pipeline.How{Files: &debugfile.Search{},
+			Bases: &base.Files{}}))(t)
 		dir.Write(k.name+".btf", string(made.BTF))
 		succeeds(t, "", "embed", "-o", dir.Path(k.name), "--btf", raw, linked)
 		succeeds(t, "", "index", "-o", dir.Path(k.name+".btfbase"), raw)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -23,19 +24,13 @@ type packageIndex struct {
 // editIndex changes an index of the package at path and writes the result to another file.
 func editIndex(t *testing.T, path, section, to string, edit func(x packageIndex)) {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	s := f.Section(section)
 	if s == nil {
 		t.Fatalf("%s has no %s", path, section)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	x := packageIndex{words: data[s.Offset : s.Offset+s.Size]}
 	x.width, x.units, x.columns = x.word(1), x.word(2), 4+3*x.word(3)
 	edit(x)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -60,12 +61,8 @@ func debugTree(t *testing.T, script string) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, text := range debugSources {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.OK(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, out)

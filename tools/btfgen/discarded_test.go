@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestDiscardedSections links the BTF of an object from which the linker has dropped everything.
@@ -30,9 +31,7 @@ func TestDiscardedSections(t *testing.T) {
 	}
 	run("struct s { int i; }; int f(struct s *s) { return s->i; }", "gcc", "-g", "-O2",
 		"-ffunction-sections", "-fno-asynchronous-unwind-tables", "-xc", "-c", "-o", p("a.o"), "-")
-	if err := os.WriteFile(p("start.c"), []byte("int start;"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(p("start.c"), []byte("int start;"), 0o644))
 	run("", "gcc", "-O2", "-c", "-o", p("start.o"), p("start.c"))
 	a := p("a.btfo")
 	if code, _, stderr := btfgen("object", "-o", a, p("a.o")); code != 0 {
@@ -56,14 +55,8 @@ func TestDiscardedSections(t *testing.T) {
 // linkError links a BTF object with facts, and returns the error's text.
 func linkError(t *testing.T, path, factsPath string) string {
 	t.Helper()
-	o, err := object.ReadFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, err := facts.Parse(bytes.NewReader(read(t, factsPath)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(object.ReadFile(path, nil))(t)
+	known := must.Get(facts.Parse(bytes.NewReader(read(t, factsPath))))(t)
 	if _, err := link.Link([]*object.Object{o},
 		link.Options{Facts: known, Features: o.Features}); err != nil {
 		return err.Error()

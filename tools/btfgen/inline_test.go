@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
 	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -79,21 +80,12 @@ func sitesOf(t *testing.T, dir, name string, args ...string) string {
 			t.Errorf("%s: -j%s gives different bytes", name, jobs)
 		}
 	}
-	below, err := btf.Parse(readFile(t, base), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := btf.Parse(readFile(t, out), below)
-	if err != nil {
-		t.Fatal(err)
-	}
+	below := must.Get(btf.Parse(readFile(t, base), nil))(t)
+	b := must.Get(btf.Parse(readFile(t, out), below))(t)
 	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 		t.Errorf("%s: %v", name, v)
 	}
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	if err := dump.CheckCode(b, f); err != nil {
 		t.Errorf("%s: %v", name, err)
@@ -110,14 +102,9 @@ func sitesOf(t *testing.T, dir, name string, args ...string) string {
 // printSites returns the sites in b as text. f may be nil; if it isn't, it names the code.
 func printSites(t *testing.T, b *btf.Blob, f *elf.File) string {
 	t.Helper()
-	names, err := dump.NamesOf(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(dump.NamesOf(f))(t)
 	var text strings.Builder
-	if err := dump.WriteSites(&text, b, nil, names, false); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, dump.WriteSites(&text, b, nil, names, false))
 	return text.String()
 }
 
@@ -304,10 +291,7 @@ func TestInlineErrors(t *testing.T) {
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return data
 }
 
@@ -342,10 +326,7 @@ func inlineInOne(t *testing.T, compiler, linker string, flags ...string) {
 	run("elf", "--features=+inline", "--base", p("plain"), "-o", p("on base"))
 	read := func(name string, base *btf.Blob) (*btf.Blob, string) {
 		t.Helper()
-		b, err := btf.Parse(readFile(t, p(name)), base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(readFile(t, p(name)), base))(t)
 		for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 			t.Errorf("%s: %v", name, v)
 		}
@@ -365,19 +346,10 @@ func inlineInOne(t *testing.T, compiler, linker string, flags ...string) {
 	if _, got := read("on base", plain); got != want {
 		t.Errorf("on a base:\n%s\nwant\n%s", got, want)
 	}
-	f, err := elf.Open(p("linked"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(p("linked")))(t)
 	defer f.Close()
-	outlined, err := (*resolveids.IDs)(nil).Outlined(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, sites, err := implicitargs.RewriteApart(all, nil, outlined, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	outlined := must.Get((*resolveids.IDs)(nil).Outlined(f))(t)
+	data, sites := must.Get2(implicitargs.RewriteApart(all, nil, outlined, 1))(t)
 	writeFile(t, p("main"), string(data))
 	writeFile(t, p("apart"), string(sites))
 	main, _ := read("main", nil)

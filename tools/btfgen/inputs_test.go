@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // header is the common part of the sources of TestObjectOfSeveral; only FIELD differs.
@@ -43,9 +44,7 @@ func severalFiles(t *testing.T) []string {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	var made []string
 	for i := range 12 {
@@ -76,18 +75,10 @@ func mergeFiles(t *testing.T, paths ...string) []byte {
 	t.Helper()
 	m := object.NewMerger()
 	for _, path := range paths {
-		o, err := object.ReadFile(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Add(path, o); err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(object.ReadFile(path, nil))(t)
+		must.OK(t, m.Add(path, o))
 	}
-	data, err := object.Write(m.Object(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(object.Write(m.Object(), 1))(t)
 	return data
 }
 
@@ -122,9 +113,7 @@ func TestObjectOfSeveral(t *testing.T) {
 		for len(shuffled) > 0 {
 			n := 1 + r.IntN(len(shuffled))
 			list := p("list.params")
-			if err := os.WriteFile(list, []byte(strings.Join(shuffled[:n], "\n")), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(list, []byte(strings.Join(shuffled[:n], "\n")), 0o600))
 			groups = append(groups, p(fmt.Sprintf("group%d", len(groups))))
 			convert(groups[len(groups)-1], 1+round%3, "@"+list)
 			shuffled = shuffled[n:]
@@ -142,12 +131,8 @@ func TestBadInputs(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	good := filepath.Join(objects, "machine-x86_64.o")
 	other := filepath.Join(objects, "machine-aarch64.o")
-	if err := os.WriteFile(p("text.o"), []byte("no object file, but text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p("empty.a"), []byte("!<arch>\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(p("text.o"), []byte("no object file, but text"), 0o600))
+	must.OK(t, os.WriteFile(p("empty.a"), []byte("!<arch>\n"), 0o600))
 	bare := p("bare.o")
 	stripped, err := exec.Command("objcopy", "-g", good, bare).CombinedOutput()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -22,9 +23,7 @@ func TestModuleWithoutBase(t *testing.T) {
 	const source = "int counter; __attribute__((section(\".gnu.linkonce.this_module\"))) " +
 		"struct module { char name[8]; } this_module = { \"m\" };" +
 		"__attribute__((section(\".modinfo\"))) char info[] = \"vermagic=7.2.0 SMP \";"
-	if err := os.WriteFile(p("m.c"), []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(p("m.c"), []byte(source), 0o666))
 	programtest.Need(t, "gcc")
 	gcc := exec.Command("gcc", "-g", "-c", "-o", p("m.ko"), p("m.c"))
 	if out, err := gcc.CombinedOutput(); err != nil {
@@ -38,10 +37,7 @@ func TestModuleWithoutBase(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Errorf("with --base: exit code %d, %q", code, stderr)
 	}
-	data, err := os.ReadFile(p("alone.btf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(p("alone.btf")))(t)
 	kernel := elfwrite.File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(elf.EM_X86_64),
 		Sections: []elfwrite.Section{{Name: ".BTF", Data: data},
 			{Name: ".modinfo", Data: []byte("vermagic=7.2.1 SMP ")}}}

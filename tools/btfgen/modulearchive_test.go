@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -26,15 +27,11 @@ func writeTar(t *testing.T, path string, members ...member) {
 	for _, m := range members {
 		h := &tar.Header{Name: m.name, Mode: 0o644, Size: int64(len(m.content)), Linkname: m.link,
 			Typeflag: m.typ}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.WriteHeader(h))
 		w.Write([]byte(m.content))
 	}
 	w.Close()
-	if err := os.WriteFile(path, []byte(filetest.Pack(t, path, plain.String())), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(filetest.Pack(t, path, plain.String())), 0o666))
 }
 
 // TestModuleArchive reads archives as "make modules_install" writes them: with links to directories
@@ -44,10 +41,7 @@ func TestModuleArchive(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	content := func(path string) string {
 		t.Helper()
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		return string(data)
 	}
 	kos := programtest.Modules(t, dir, 2)
@@ -137,9 +131,7 @@ func TestModuleArchive(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"": "empty", "text": "neither a tar archive nor"} {
-		if err := os.WriteFile(p("text.tar"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(p("text.tar"), []byte(text), 0o666))
 		if errs := modules("bad", p("text.tar")); !strings.Contains(errs, want) {
 			t.Errorf("%q: %q", text, errs)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -32,20 +33,14 @@ func kernelBTF(t *testing.T, path string) {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)
 	b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("i"), Type: i})
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	writeFile(t, path, string(data))
 }
 
 // writeIndex writes the index of the BTF at path, as "btfdedup index" does.
 func writeIndex(t *testing.T, path, index string) {
 	t.Helper()
-	data, err := base.Index(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(base.Index(path, nil))(t)
 	writeFile(t, index, string(data))
 }
 
@@ -64,24 +59,15 @@ func TestModules(t *testing.T) {
 	writeIndex(t, p("vmlinux.btf"), p("vmlinux.btfbase"))
 	run(append([]string{"modules", "-q", "-j3", "--base", p("vmlinux.btf"), "-o", p("all"),
 		"--skipped-dir", p("skipped")}, kos...)...)
-	base, err := btf.ReadOne(p("vmlinux.btf"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(btf.ReadOne(p("vmlinux.btf"), nil))(t)
 	for i, ko := range kos {
 		name := strings.TrimSuffix(filepath.Base(ko), ".ko")
 		run("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("one"), ko)
-		all, err := os.ReadFile(p("all/" + name + ".btf"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(os.ReadFile(p("all/" + name + ".btf")))(t)
 		if one, err := os.ReadFile(p("one/" + name + ".btf")); err != nil || !bytes.Equal(one, all) {
 			t.Errorf("%s: the results alone on an index and with others on BTF differ (%v)", name, err)
 		}
-		b, err := btf.Parse(all, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(all, base))(t)
 		own := map[string]bool{}
 		for j := range b.Types {
 			own[b.TypeName(&b.Types[j])] = true
@@ -99,9 +85,7 @@ func TestModules(t *testing.T) {
 func TestWholeKernel(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.MkdirAll(p("tree/net"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(p("tree/net"), 0o777))
 	kos := programtest.Modules(t, p("tree/net"), 3)
 	vmlinux := programtest.Kernel(t, p("vmlinux"), kos[0])
 	programtest.Need(t, "objcopy")
@@ -115,16 +99,10 @@ func TestWholeKernel(t *testing.T) {
 			!bytes.Equal(read(t, p("elf.btf")), read(t, out+"/vmlinux.btf")) {
 			t.Errorf("%s: btfgen elf makes other BTF: %s", args, errs)
 		}
-		kernel, err := btf.ReadOne(out+"/vmlinux.btf", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kernel := must.Get(btf.ReadOne(out+"/vmlinux.btf", nil))(t)
 		for i, ko := range kos {
 			name := strings.TrimSuffix(filepath.Base(ko), ".ko")
-			b, err := btf.ReadOne(out+"/"+name+".btf", kernel)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(btf.ReadOne(out+"/"+name+".btf", kernel))(t)
 			// The first file is the kernel itself, so the base has all its types, but not its function:
 			// bases have no functions.
 			if only := len(b.Types) == 1 && b.Types[0].Kind == btf.KindFunc; only != (i == 0) {
@@ -162,10 +140,7 @@ int k(int x, struct bpf_prog_aux *aux) { return x + aux->i; }
 	}
 	for file, want := range map[string]map[string]uint32{"elf.btf": {"k": 2, "use_1": 2},
 		"out/vmlinux.btf": {"k": 1, "k_impl": 2, "use_1": 2}} {
-		b, err := btf.ReadOne(p(file), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.ReadOne(p(file), nil))(t)
 		got := map[string]uint32{} // the number of parameters
 		for i := range b.Types {
 			if f := &b.Types[i]; f.Kind == btf.KindFunc {
@@ -192,10 +167,7 @@ func TestModulesVariables(t *testing.T) {
 	vmlinux := programtest.Kernel(t, p("vmlinux"), kos[0])
 	parse := func(path string, base *btf.Blob) *btf.Blob {
 		t.Helper()
-		b, err := btf.ReadOne(path, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.ReadOne(path, base))(t)
 		return b
 	}
 	run := func(wantErr string, args ...string) {
@@ -269,9 +241,7 @@ func TestModulesWithErrors(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	kos := programtest.Modules(t, dir, 2)
 	kernelBTF(t, p("vmlinux.btf"))
-	if err := os.WriteFile(p("text.ko"), []byte("no ELF file"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(p("text.ko"), []byte("no ELF file"), 0o666))
 	base := []string{"modules", "--base", p("vmlinux.btf"), "-o", p("out")}
 	for _, c := range []struct {
 		name  string
@@ -315,26 +285,18 @@ func TestModulesWithErrors(t *testing.T) {
 func TestModuleTree(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.MkdirAll(p("tree/net"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(p("tree/net"), 0o777))
 	names := []string{"tree/a.ko", "tree/net/b.ko", "tree/net/c.ko"}
 	for i, ko := range programtest.Modules(t, dir, 3) {
-		if err := os.Rename(ko, p(names[i])); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Rename(ko, p(names[i])))
 	}
 	kernelBTF(t, p("vmlinux.btf"))
 	for name, text := range map[string]string{"tree/other.txt": "", "order": "net/c.o\na.o\n",
 		"old": "a.ko\n", "missing": "net/d.o\na.o\n", "odd": "a.c\n", "empty": "\n",
 		"outside": "b.o\n../a.o\n"} {
-		if err := os.WriteFile(p(name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(p(name), []byte(text), 0o666))
 	}
-	if err := os.Symlink("tree", p("linked")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("tree", p("linked")))
 	for _, c := range []struct {
 		args []string
 		want string // the files written

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -23,10 +24,7 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Int("int", 4, 0, 0)
 	b.Datasec(".data..percpu", 4, btf.Secinfo{Type: b.Var("v", 1, btf.LinkageGlobal), Size: 4})
-	raw, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	object := filetest.ELF(t, elfwrite.Section{Name: ".BTF", Data: raw})
 	writeFile(t, p("raw"), string(raw))
 	writeFile(t, p("linked.ko"), string(object))
@@ -80,10 +78,7 @@ func TestModulesWithDebugFiles(t *testing.T) {
 	}
 	for _, ko := range kos {
 		name := strings.TrimSuffix(filepath.Base(ko), ".ko") + ".btf"
-		want, err := os.ReadFile(p("whole/" + name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(p("whole/" + name)))(t)
 		if got, err := os.ReadFile(p("found/" + name)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: the BTF differs from that before it was stripped (%v)", name, err)
 		}

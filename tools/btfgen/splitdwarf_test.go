@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -104,9 +105,7 @@ func shell(t *testing.T, dir, script string) {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // made returns what the verb produces from an input in dir.
@@ -118,10 +117,7 @@ func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	if code, _, stderr := btfgen(args...); code != 0 {
 		t.Fatalf("%q: %s", args, stderr)
 	}
-	data, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(out))(t)
 	return data
 }
 
@@ -179,9 +175,7 @@ func TestSplitDWARF(t *testing.T) {
 			if c.split == "" {
 				c.split = "-gsplit-dwarf"
 			}
-			if err := os.Mkdir(where, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Mkdir(where, 0o777))
 			forms := splitForms
 			native := !strings.Contains(c.flags, "-target")
 			if !native {
@@ -193,9 +187,7 @@ func TestSplitDWARF(t *testing.T) {
 			sameForms(t, plain, where, forms)
 			// the directory in the units is wrong now
 			dir := filepath.Join(filepath.Dir(where), "elsewhere")
-			if err := os.Rename(where, dir); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Rename(where, dir))
 			sameForms(t, plain, dir, forms)
 			if c.split == "-gsplit-dwarf" {
 				apart := filepath.Join(t.TempDir(), "dwos")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }
@@ -27,9 +28,7 @@ func TestStdinIsTheFile(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	data, err := os.ReadFile(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, verb := range []string{"elf", "object", "facts"} {
 		code, want, stderr := btfgen(verb, "-o-", o)
 		if code != 0 || want == "" {

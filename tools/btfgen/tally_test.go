@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -69,13 +70,9 @@ func manyModules(t *testing.T, dir string, n int) (base, modules string) {
 	ko, base := programtest.Modules(t, dir, 1)[0], filepath.Join(dir, "base.btf")
 	kernelBTF(t, base)
 	modules = filepath.Join(dir, "modules")
-	if err := os.Mkdir(modules, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(modules, 0o777))
 	for i := range n {
-		if err := os.Link(ko, filepath.Join(modules, fmt.Sprintf("m%d.ko", i))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Link(ko, filepath.Join(modules, fmt.Sprintf("m%d.ko", i))))
 	}
 	return base, modules
 }
@@ -105,9 +102,7 @@ func TestDiskFull(t *testing.T) {
 	const n = 200
 	base, modules := manyModules(t, dir, n)
 	small := filepath.Join(dir, "small")
-	if err := os.Mkdir(small, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(small, 0o777))
 	if err := unix.Mount("none", small, "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("SKIPPED: needs root, to mount a file system: %v", err)
 	}
@@ -126,9 +121,7 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("%s: %s", jobs, stderr)
 		}
 		whole(t, out, count)
-		if err := os.RemoveAll(out); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.RemoveAll(out))
 	}
 	if left, _ := os.ReadDir(small); len(left) != 0 {
 		t.Errorf("left: %v", left)
@@ -150,9 +143,7 @@ func TestInterruptedBatch(t *testing.T) {
 	cmd.Env = append(os.Environ(), "BTFGEN_TEST_DIR="+dir)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if made, _ := filepath.Glob(filepath.Join(out, "m*.btf")); len(made) > 10 {
 			break

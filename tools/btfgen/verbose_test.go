@@ -16,6 +16,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/support/message"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // objects is a directory of files with DWARF, which the tests of other packages also use.
@@ -31,10 +32,7 @@ func btfgen(args ...string) (code int, stdout, stderr string) {
 // kinds uses cilium/ebpf to count the types of each kind in raw BTF.
 func kinds(t *testing.T, raw []byte) map[string]int {
 	t.Helper()
-	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cilium.LoadSpecFromReader(bytes.NewReader(raw)))(t)
 	names := map[string]string{
 		"Int": "INT", "Pointer": "PTR", "Array": "ARRAY", "Struct": "STRUCT", "Union": "UNION",
 		"Enum": "ENUM", "Fwd": "FWD", "Typedef": "TYPEDEF", "Volatile": "VOLATILE", "Const": "CONST",
@@ -50,9 +48,7 @@ func kinds(t *testing.T, raw []byte) map[string]int {
 		if errors.Is(err, cilium.ErrNotFound) {
 			return counts
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		name := names[reflect.TypeOf(typ).Elem().Name()]
 		if e, ok := typ.(*cilium.Enum); ok && e.Size == 8 {
 			name = "ENUM64"
@@ -64,20 +60,11 @@ func kinds(t *testing.T, raw []byte) map[string]int {
 // units uses the standard library to count the compilation units of a file.
 func units(t *testing.T, path string) (n int) {
 	t.Helper()
-	f, err := stdelf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(stdelf.Open(path))(t)
 	defer f.Close()
-	d, err := f.DWARF()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(f.DWARF())(t)
 	for r := d.Reader(); ; r.SkipChildren() {
-		e, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(r.Next())(t)
 		if e == nil {
 			return n
 		}
@@ -161,9 +148,6 @@ func TestVerboseOfObject(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return data
 }

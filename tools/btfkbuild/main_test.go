@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // tree makes a built tree with one object below dir.
@@ -60,9 +61,7 @@ func TestSymlinks(t *testing.T) {
 	tree(t, dir)
 	inputs := filepath.Join(repository, "inputs")
 	_, _, err := generate(t, "--out", repository, "--symlinks", "--inputs", inputs, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range []string{"vmlinux", "init/main.o"} {
 		to, err := os.Readlink(filepath.Join(repository, name))
 		if err != nil || to != filepath.Join(dir, name) {
@@ -113,17 +112,11 @@ func TestLTO(t *testing.T) {
 // TestPackageOf puts the tree into a larger workspace, so labels begin with the tree's path.
 func TestPackageOf(t *testing.T) {
 	workspace := t.TempDir()
-	if err := os.WriteFile(filepath.Join(workspace, "MODULE.bazel"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(workspace, "MODULE.bazel"), nil, 0o666))
 	dir := filepath.Join(workspace, "third_party/linux")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(dir, 0o777))
 	tree(t, dir)
-	if _, _, err := generate(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(generate(t, dir))(t)
 	text, err := os.ReadFile(filepath.Join(dir, "BUILD.bazel"))
 	if err != nil || !strings.Contains(string(text), `"//third_party/linux/init:vmlinux_objects"`) {
 		t.Errorf("%v\n%s", err, text)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const testdata = "../../internal/repro/testdata/"
@@ -15,9 +16,7 @@ func TestDiff(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	allow := file("allow", "# expected\n\nmnemonic=Random # it is random\n  mnemonic=MakeTree # too\n")
@@ -26,10 +25,7 @@ func TestDiff(t *testing.T) {
 	empty := file("empty", string(execlogtest.New().Zstd(t)))
 	none := file("none", string(execlogtest.New().Zstd(t)))
 	a, b := testdata+"mapped_a.log", testdata+"mapped_b.log"
-	data, err := os.ReadFile(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(a))(t)
 	again := file("again", string(data))
 	one := func(name string, cached bool, labels ...string) string {
 		l := execlogtest.New()

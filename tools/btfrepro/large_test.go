@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // largeLogs writes two logs of 10,000 actions each. They differ in one argument, in ten random
@@ -18,9 +19,7 @@ func largeLogs(t testing.TB) (a, b string) {
 	dir := t.TempDir()
 	write := func(name string, e execlogtest.Edits) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, execlogtest.Large(10000, e).Zstd(t), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, execlogtest.Large(10000, e).Zstd(t), 0o644))
 		return path
 	}
 	return write("a.log", execlogtest.Edits{Order: 1, Random: 10, Flag: "-j1"}),

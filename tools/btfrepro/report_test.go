@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // planted compares the logs of two real builds with all kinds of differences.
@@ -24,19 +25,14 @@ func planted(t *testing.T) *repro.Report {
 			t.Fatal(err)
 		}
 	}
-	r, err := repro.Compare(logs[0], logs[1], repro.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(repro.Compare(logs[0], logs[1], repro.Options{}))(t)
 	return r
 }
 
 func write(t *testing.T, f func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f(&b))
 	return b.String()
 }
 
@@ -71,9 +67,7 @@ func TestJSON(t *testing.T) {
 	r := planted(t)
 	var d map[string]any
 	text := write(t, func(w io.Writer) error { return writeJSON(w, r, "a.log", "b.log") })
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(text), &d))
 	if d["format"] != "btfrepro" || d["version"] != 2.0 || d["a"] != "a.log" || d["differ"] != 22.0 {
 		t.Errorf("%.300s", text)
 	}
@@ -110,10 +104,7 @@ func TestSummary(t *testing.T) {
 		log  *execlog.Log
 		want string
 	}{{none, "the logs have no actions to compare"}, {one.Log(t), "came from a cache"}} {
-		r, err := repro.Compare(c.log, c.log, repro.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(repro.Compare(c.log, c.log, repro.Options{}))(t)
 		got := write(t, func(w io.Writer) error { return writeText(w, r, false) })
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s; want %s", got, c.want)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // largeSource is the source of a base that is large enough for an index. A variant has one more
@@ -42,10 +43,7 @@ func largeBase(t *testing.T, variant string) string {
 // indices returns the content of all indices in the working directory, by name.
 func indices(t *testing.T) map[string][]byte {
 	t.Helper()
-	found, err := filepath.Glob(".tmp_*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(".tmp_*"))(t)
 	content := map[string][]byte{}
 	for _, name := range found {
 		content[name] = read(t, name)
@@ -59,13 +57,8 @@ func TestIndexOfOtherMachine(t *testing.T) {
 	data[18] = byte(stdelf.EM_AARCH64) // e_machine
 	module := compile(t, moduleSource, "-c")
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("vmlinux", data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	absolute, err := filepath.Abs("vmlinux")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile("vmlinux", data, 0o666))
+	absolute := must.Get(filepath.Abs("vmlinux"))(t)
 	for _, base := range []string{absolute, "vmlinux", "vmlinux"} {
 		code, _, stderr := pahole("-J", "--btf_encode_detached=out", "--btf_base="+base, module)
 		want := base + " is for EM_AARCH64, but the split BTF is for EM_X86_64"
@@ -94,9 +87,7 @@ func TestOtherRelease(t *testing.T) {
 		if code, _, stderr := pahole("-J", base); code != 0 {
 			t.Fatal(stderr)
 		}
-		if err := os.WriteFile("vmlinux", read(t, base), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile("vmlinux", read(t, base), 0o666))
 		for _, path := range []string{base, "vmlinux", "vmlinux"} {
 			code, _, stderr := pahole("-J", "--btf_encode_detached=out", "--btf_base="+path, module)
 			if code != 0 || (stderr == "") != (c.warning == "") || !strings.Contains(stderr, c.warning) {
@@ -125,17 +116,12 @@ func TestBaseIndex(t *testing.T) {
 	}
 	use := func(base string) (want []byte) {
 		t.Helper()
-		if err := os.WriteFile("vmlinux", read(t, base), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile("vmlinux", read(t, base), 0o666))
 		return expected(t, module, base, features.Default(), "")
 	}
 
 	want := use(one)
-	absolute, err := filepath.Abs("vmlinux")
-	if err != nil {
-		t.Fatal(err)
-	}
+	absolute := must.Get(filepath.Abs("vmlinux"))(t)
 	for _, base := range []string{absolute, one} {
 		if got := encode("--btf_base", base); !bytes.Equal(got, want) || len(indices(t)) != 0 {
 			t.Errorf("--btf_base %s: different BTF, or an index", base)
@@ -162,9 +148,7 @@ func TestBaseIndex(t *testing.T) {
 
 	// A damaged index is made again.
 	index[len(index)/2] ^= 1
-	if err := os.WriteFile(name, index, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(name, index, 0o666))
 	if got := encode("--btf_base=vmlinux"); !bytes.Equal(got, want) {
 		t.Error("different BTF with a damaged index")
 	}
@@ -191,15 +175,9 @@ func TestBaseIndexUnwritable(t *testing.T) {
 	}
 	base, module := largeBase(t, ""), compile(t, moduleSource, "-c")
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("kernel", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("kernel/vmlinux", read(t, base), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod("kernel", 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("kernel", 0o777))
+	must.OK(t, os.WriteFile("kernel/vmlinux", read(t, base), 0o666))
+	must.OK(t, os.Chmod("kernel", 0o555))
 	code, _, stderr := pahole("-J", "--btf_features=default", "--btf_base=kernel/vmlinux",
 		"--btf_encode_detached=out", module)
 	if want := expected(t, module, base, features.Default(), ""); code != 0 ||
@@ -224,9 +202,7 @@ func TestForeignIndices(t *testing.T) {
 	module := compile(t, moduleSource, "-c")
 	t.Chdir(t.TempDir())
 	place := func(base string) (want []byte) {
-		if err := os.WriteFile("vmlinux", read(t, base), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile("vmlinux", read(t, base), 0o666))
 		return expected(t, module, base, features.Default(), "")
 	}
 	index := func() (name string, content []byte) {
@@ -247,9 +223,7 @@ func TestForeignIndices(t *testing.T) {
 	regular := func(content []byte) func() error {
 		return func() error { return os.WriteFile(name, content, 0o666) }
 	}
-	if err := os.WriteFile("foreign", foreign, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile("foreign", foreign, 0o666))
 	for _, tt := range []struct {
 		what string
 		make func() error
@@ -265,13 +239,9 @@ func TestForeignIndices(t *testing.T) {
 		{"a FIFO", func() error { return syscall.Mkfifo(name, 0o666) }, false},
 		{"a directory", func() error { return os.Mkdir(name, 0o777) }, false},
 	} {
-		if err := errors.Join(os.Remove(name), tt.make()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(os.Remove(name), tt.make()))
 		before, err := os.Lstat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := onVmlinux(t, module); !bytes.Equal(got, want) {
 			t.Errorf("%s: different BTF", tt.what)
 		}
@@ -339,9 +309,7 @@ func TestBaseReplaced(t *testing.T) {
 				t.Fatalf("round %d: the index of the other base was used", round)
 			}
 			for name, content := range kept { // the last call removed the index of the other base
-				if err := os.WriteFile(name, content, 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(name, content, 0o666))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestAnswers uses the options that need no file, as scripts do.
@@ -74,12 +75,8 @@ func TestUnusuallyCompressed(t *testing.T) {
 func TestInPlace(t *testing.T) {
 	path := copied(t, compile(t, vmlinuxSource, "-nostdlib", "-static"))
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o751); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(path, link))
+	must.OK(t, os.Chmod(path, 0o751))
 	want := expected(t, path, "", features.Default(), "")
 	var first []byte
 	for _, args := range [][]string{{"-j1"}, {"-j8"}, {"--jobs=nonsense"}, {}, {"-V"}} {
@@ -98,9 +95,7 @@ func TestInPlace(t *testing.T) {
 		}
 		data := read(t, path)
 		f, err := elf.Parse(path, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if s := f.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), want) {
 			t.Errorf("%q: different BTF", args)
 		}
@@ -133,10 +128,7 @@ func TestLoaded(t *testing.T) {
 		"so it was not replaced") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
-	f, err := elf.Parse(path, read(t, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse(path, read(t, path)))(t)
 	if s := f.Section(".BTF"); s.Alloc() || !bytes.Equal(s.Raw(), want) {
 		t.Errorf("%+v", s)
 	}
@@ -154,10 +146,7 @@ func TestSeveral(t *testing.T) {
 	}
 	legacy := features.Of(features.Var, features.DeclTag, features.TypeTag, features.Enum64)
 	for _, path := range []string{a, b} {
-		f, err := elf.Parse(path, read(t, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(elf.Parse(path, read(t, path)))(t)
 		if s := f.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), expected(t, path, "", legacy, "")) {
 			t.Errorf("%s has different BTF", path)
 		}
@@ -216,10 +205,7 @@ func TestErrors(t *testing.T) {
 	text := write(t, "text", []byte("no ELF file at all\n"))
 	cut := write(t, "cut.o", read(t, good)[:2000])
 	damaged := read(t, good)
-	f, err := elf.Parse(good, damaged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse(good, damaged))(t)
 	info := f.Section(".debug_info")
 	for i := range damaged[info.Offset:][:200] {
 		damaged[info.Offset:][i] ^= 0x5a

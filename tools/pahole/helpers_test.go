@@ -16,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -56,18 +57,13 @@ func compile(t *testing.T, source string, flags ...string) string {
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	return path
 }
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return data
 }
 
@@ -92,21 +88,15 @@ func expected(t *testing.T, path, below string, set features.Set, prefix string)
 	if below != "" {
 		paths = []string{below}
 	}
-	bases, err := base.Open(paths)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bases := must.Get(base.Open(paths))(t)
 	defer bases.Close()
 	env := &cli.Env{Stderr: io.Discard}
 	env.Quiet, env.Jobs = true, 1
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	options := convert.Options{Features: set, Jobs: 1, KABIPrefix: prefix}
-	result, err := pipeline.Linked(path, pipeline.How{Files: new(debugfile.Search), Bases: bases,
-		Convert: options, Watch: run})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(pipeline.Linked(path, pipeline.How{Files: new(debugfile.Search), Bases: bases,
+		Convert: options, Watch: run}))(t)
 	return result.BTF
 }
 
@@ -114,9 +104,7 @@ func expected(t *testing.T, path, below string, set features.Set, prefix string)
 func distilled(t *testing.T, split []byte, below string) (onto, types []byte) {
 	t.Helper()
 	b, err := btf.ReadOne(below, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if onto, types, err = distill.Encode(split, b); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // call is a line of testdata/kernels.txt.
@@ -19,10 +20,7 @@ type call struct {
 
 func calls(t *testing.T) []call {
 	t.Helper()
-	data, err := os.ReadFile("testdata/kernels.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/kernels.txt"))(t)
 	var list []call
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
@@ -33,10 +31,7 @@ func calls(t *testing.T) []call {
 		if len(f) != 5 {
 			t.Fatalf("kernels.txt: %q", line)
 		}
-		set, err := features.Parse(f[4])
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must.Get(features.Parse(f[4]))(t)
 		list = append(list, call{f[0], f[1], strings.Trim(f[2], "-"), strings.Fields(f[3]), set})
 	}
 	return list
@@ -87,10 +82,7 @@ func TestKernels(t *testing.T) {
 				}
 				return
 			}
-			f, err := elf.Parse(target, read(t, target))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(elf.Parse(target, read(t, target)))(t)
 			var base []byte
 			if below != "" && c.features.Has(features.DistilledBase) {
 				base, want = distilled(t, want, below)

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestParseOptions reads command lines in the forms that kernel builds use.
@@ -26,10 +28,7 @@ func TestParseOptions(t *testing.T) {
 		{"-J -- -J --btf_base", command{inPlace: true, files: []string{"-J", "--btf_base"}}},
 		{"--version --no-such-option", command{show: "v1.32\n"}},
 	} {
-		c, err := newCommand("", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(newCommand("", ""))(t)
 		tt.want.version, tt.want.features = c.version, c.features
 		if err := c.parse(strings.Fields(tt.args)); err != nil || !reflect.DeepEqual(*c, tt.want) {
 			t.Errorf("%q is read as %+v, %v; want %+v", tt.args, *c, err, tt.want)

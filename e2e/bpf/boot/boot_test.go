@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 	"github.com/rules-btf/rules_btf/e2e/internal/verdict"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -135,10 +136,7 @@ func (k kernel) writePlan(t *testing.T, image string, wrong *verdict.Cases, rand
 	for _, s := range random {
 		plan.Commands = append(plan.Commands, s.command(t, image))
 	}
-	b, err := json.Marshal(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.Marshal(plan))(t)
 	harness.WriteFile(t, filepath.Join(image, wire.PlanFile), string(b))
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A kernel is a kernel that e2e/bpf/boot/fetch or e2e/boot/fetch has fetched.
@@ -40,10 +41,7 @@ func newKernel(t *testing.T, name, dir string) kernel {
 		k.arch = name
 	}
 	k.machine = k.newMachine()
-	found, err := kernelbtf.Read(k.machine.Kernel, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(kernelbtf.Read(k.machine.Kernel, 1<<30))(t)
 	k.vmlinuxBTF = found.Data
 	whole := parse(t, k.vmlinuxBTF)
 	k.specs = map[string]*cilium.Spec{"": whole, wholeBTF: whole}
@@ -76,19 +74,13 @@ func (k kernel) module(name string) string { return filepath.Join(k.dir, "module
 // section returns the content of a section of a module, or nil if the module has no such section.
 func (k kernel) section(t *testing.T, name, section string) []byte {
 	t.Helper()
-	f, err := elf.Open(k.module(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(k.module(name)))(t)
 	defer f.Close()
 	s := f.Section(section)
 	if s == nil {
 		return nil
 	}
-	data, err := s.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(s.Data())(t)
 	return data
 }
 
@@ -110,19 +102,14 @@ func (k *kernel) addModule(t *testing.T, name string) {
 // programs returns the names of an object's programs.
 func (k kernel) programs(t *testing.T, object string) []string {
 	t.Helper()
-	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(k.compiled[object]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(ebpf.LoadCollectionSpecFromReader(bytes.NewReader(k.compiled[object])))(t)
 	return slices.Sorted(maps.Keys(spec.Programs))
 }
 
 // buildLoaders builds the two loaders and puts them into the guest's file system.
 func (k kernel) buildLoaders(t *testing.T, image string) {
 	t.Helper()
-	if err := os.MkdirAll(image, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(image, 0o777))
 	harness.Command{
 		Argv: []string{"go", "build", "-o", filepath.Join(image, "load-ebpf"),
 			"github.com/rules-btf/rules_btf/e2e/bpf/boot/load"},
@@ -167,10 +154,7 @@ func (k kernel) writeBTF(t *testing.T, image string) {
 // withoutPid returns BTF without the member pid of task_struct.
 func withoutPid(t *testing.T, data []byte) []byte {
 	t.Helper()
-	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, nil))(t)
 	for _, s := range b.All() {
 		if s.Kind != btf.KindStruct || b.TypeName(s) != "task_struct" {
 			continue
@@ -185,10 +169,7 @@ func withoutPid(t *testing.T, data []byte) []byte {
 		}
 		copy(members[at:], members[at+1:])
 		s.Vlen--
-		data, err := btf.Encode(b, btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 		return data
 	}
 	t.Fatal("the minimal BTF has no struct task_struct with a member pid")
@@ -197,10 +178,7 @@ func withoutPid(t *testing.T, data []byte) []byte {
 
 func parse(t *testing.T, data []byte) *cilium.Spec {
 	t.Helper()
-	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cilium.LoadSpecFromReader(bytes.NewReader(data)))(t)
 	return spec
 }
 

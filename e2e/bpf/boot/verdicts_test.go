@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // The seeds of the samples, and the number of programs in each. For each program, libbpf reads all
@@ -44,25 +45,13 @@ func (k kernel) newSamples(t *testing.T) []sample {
 		random.Guards = true
 		s := sample{seed: seed, several: map[string]bool{}}
 		s.object, s.sources = random.Compile(t, sampleSize)
-		o, err := bpfobj.Read(s.object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wanted, err := needs.Extract(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole.Index(needs.Names(wanted))
-		if s.results, err = check.Kernel(whole, wanted); err != nil {
-			t.Fatal(err)
-		}
+		wanted := must.Get(needs.Extract(must.Get(bpfobj.Read(s.object))(t)))(t)
+		index := whole.Index(needs.Names(wanted))
+		s.results = must.Get(check.Kernel(index, wanted))(t)
 		for _, p := range wanted.Programs {
 			for _, r := range p.Relocations {
-				local, err := core.Parse(wanted.Local, r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.several[p.Name] = s.several[p.Name] || len(whole.Candidates(local)) > 1
+				local := must.Get(core.Parse(wanted.Local, r))(t)
+				s.several[p.Name] = s.several[p.Name] || len(index.Candidates(local)) > 1
 			}
 		}
 		list = append(list, s)

@@ -18,6 +18,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/inline/boot/protocol"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -38,16 +39,10 @@ func TestBoot(t *testing.T) {
 	harness.MustRun(t, "", btfgen, "elf", "-o", base, vmlinux)
 	harness.MustRun(t, "", btfgen, "elf", "--base", base, "-o", types, module)
 	harness.MustRun(t, "", btfgen, "inline", "--base", base, "--base", types, "-o", sites, module)
-	all, err := inline.BTFSites(base, types, sites)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(inline.BTFSites(base, types, sites))(t)
 	chosen, plan := choose(t, module, all)
 	write := func(file string, content any) {
-		text, err := json.Marshal(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(content))(t)
 		harness.WriteFile(t, filepath.Join(image, file), string(text))
 	}
 	write(protocol.SitesFile, plan)
@@ -140,15 +135,9 @@ func checkTrace(t *testing.T, sites []*inline.Site, output string) {
 func choose(t *testing.T, module string, all []*inline.Site) (chosen []*inline.Site,
 	plan protocol.Plan) {
 	t.Helper()
-	f, err := elf.Open(module)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(module))(t)
 	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	symbols := must.Get(f.Symbols())(t)
 	plan.Numbers = numbers
 	for _, s := range all {
 		if !strings.HasPrefix(s.Function, "sites_") {

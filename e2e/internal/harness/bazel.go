@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Workspace is a copy of a workspace, outside of the repository, with a command "bazel". It uses
@@ -51,16 +53,12 @@ func takeSeat(tb testing.TB) seat {
 		tb.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
 	}
 	dir, err := os.MkdirTemp("", "bazel")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	s := seat(dir)
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --output_base='%s' --bazelrc='%s' \"$@\"\n",
 		bazel, s.outputBase(), s.options())
 	WriteFile(tb, s.bazel(), script)
-	if err := os.Chmod(s.bazel(), 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, os.Chmod(s.bazel(), 0o755))
 	return s
 }
 
@@ -126,9 +124,7 @@ func (w *Workspace) SetOptions(bazelrc string) {
 func (w *Workspace) AddBtfcore(tb testing.TB) {
 	tb.Helper()
 	path := filepath.Join(w.Dir, "prebuilt/files/btfcore")
-	if err := os.WriteFile(path, ReadFile(tb, Tool(tb, "btfcore")), 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, os.WriteFile(path, ReadFile(tb, Tool(tb, "btfcore")), 0o755))
 	w.Edit("prebuilt/BUILD.bazel", "    btfdedup =",
 		"    btfcore = \"files/btfcore\",\n    btfdedup =")
 }

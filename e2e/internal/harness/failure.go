@@ -1,6 +1,10 @@
 package harness
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
+)
 
 // failure is the value of the panic with which Check ends the function that Caught calls.
 type failure struct{ err error }
@@ -35,7 +39,5 @@ func Caught(f func() error) (err error) {
 // Do calls f. If f passes an error to Check, the test fails with this error.
 func Do(tb testing.TB, f func()) {
 	tb.Helper()
-	if err := Caught(func() error { f(); return nil }); err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, Caught(func() error { f(); return nil }))
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Kernel returns the built kernel tree that KERNEL_DIR names. If KERNEL_DIR isn't set, it skips the
@@ -27,10 +29,7 @@ func KernelCompiler(tb testing.TB, dir string) {
 	Need(tb, "gcc")
 	config := string(ReadFile(tb, filepath.Join(dir, ".config")))
 	m := regexp.MustCompile(`(?m)^CONFIG_CC_VERSION_TEXT="(.*)"$`).FindStringSubmatch(config)
-	version, err := exec.Command("gcc", "--version").Output()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	version := must.Get(exec.Command("gcc", "--version").Output())(tb)
 	first, _, _ := strings.Cut(string(version), "\n")
 	if m == nil || m[1] != first {
 		tb.Skipf("SKIPPED: gcc is %q, the kernel needs %v; run this in ./bazelw --root-exec", first, m)

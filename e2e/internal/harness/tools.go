@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Repo returns the root of the repository from which this file was compiled.
@@ -147,22 +149,15 @@ func Has(program string) bool {
 // ReadFile returns the content of a file, or fails the test if the file can't be read.
 func ReadFile(tb testing.TB, path string) []byte {
 	tb.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(tb)
 	return b
 }
 
 // WriteFile writes a file, and makes the directories that lead to it.
 func WriteFile(tb testing.TB, path, text string) {
 	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.OK(tb, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // ParamFile writes the lines to a parameter file, and returns the argument "@FILE" that names it.

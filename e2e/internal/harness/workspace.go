@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // aboveWorkspace matches the beginning of a path that leads from a workspace to this checkout.
@@ -14,7 +16,7 @@ var aboveWorkspace = regexp.MustCompile(`path = "\.\.(/\.\.)+`)
 // CopyWorkspace copies a workspace from this repository. The copy uses the rules in this checkout.
 func CopyWorkspace(t testing.TB, from, to string) {
 	t.Helper()
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -28,10 +30,7 @@ func CopyWorkspace(t testing.TB, from, to string) {
 		}
 		WriteFile(t, filepath.Join(to, name), text)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 const toolchain = `load("@rules_btf//rules:toolchain.bzl", "btf_toolchain")
@@ -58,12 +57,8 @@ func AddTools(t testing.TB, workspace, btfgen, btfdedup string) string {
 	WriteFile(t, filepath.Join(dir, "BUILD.bazel"), toolchain)
 	for name, file := range map[string]string{"btfgen": btfgen, "btfdedup": btfdedup} {
 		path := filepath.Join(dir, "files", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, ReadFile(t, file), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.OK(t, os.WriteFile(path, ReadFile(t, file), 0o755))
 	}
 	return "--extra_toolchains=//prebuilt"
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestStart runs shell commands in place of QEMU.
@@ -24,9 +26,7 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			console := filepath.Join(t.TempDir(), "console")
-			if err := os.WriteFile(console, []byte("of an earlier try"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(console, []byte("of an earlier try"), 0o666))
 			err := start([]string{"sh", "-c", c.script, console}, console, time.Second/2)
 			switch {
 			case c.want == "" && err == nil:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
@@ -17,23 +18,14 @@ var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
 // are sorted, it gives kfuncs the flags of other kfuncs.
 func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	tb.Helper()
-	f, err := elf.Open(elfPath)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := must.Get(elf.Open(elfPath))(tb)
 	section := f.Section(".BTF")
 	f.Close()
 	if section == nil {
 		tb.Skipf("SKIPPED: %s has no .BTF", elfPath)
 	}
-	a, err := content.Load(ours.Path, ours.Bases...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	b, err := content.Load(elfPath)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	a := must.Get(content.Load(ours.Path, ours.Bases...))(tb)
+	b := must.Get(content.Load(elfPath))(tb)
 	mine, theirs := kfuncTags(a), kfuncTags(b)
 	for name, tags := range theirs {
 		if mine[name] != tags {

@@ -16,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Features is the value of --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf).
@@ -162,9 +163,7 @@ func Compiles(tb testing.TB, b Blob) {
 func KernelAccepts(tb testing.TB, b Blob) {
 	tb.Helper()
 	blob, err := Join(append(append([]string{}, b.Bases...), b.Path)...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.OK(tb, err)
 	err = btfload.Load(blob, 1<<20)
 	if errors.Is(err, btfload.ErrUnavailable) {
 		tb.Skipf("SKIPPED: %v", err)

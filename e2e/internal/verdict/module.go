@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/kernel/embed"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // maxSize limits the size of modules, because an emulated processor loads them.
@@ -21,23 +22,14 @@ const maxSize = 1 << 20
 // distilled base.
 func isSuitable(t testing.TB, m Module) bool {
 	t.Helper()
-	f, err := elf.Open(m.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(m.File))(t)
 	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	symbols := must.Get(f.Symbols())(t)
 	sec := f.Section(btf.SectionTypes)
 	if sec == nil || f.Section(btf.SectionBase) != nil {
 		return false
 	}
-	data, err := sec.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(sec.Data())(t)
 	if h, _, err := btf.ReadHeader(data); err != nil || h.TypeLen == 0 {
 		return false
 	}
@@ -60,9 +52,7 @@ type module struct {
 func (c *Cases) open(t testing.TB, from Module, rnd *rand.Rand, others []Module) *module {
 	t.Helper()
 	f, err := elf.Open(from.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m := &module{t: t, rnd: rnd, kernel: c.types, others: others, whole: f,
 		changed: map[string][]byte{}}
 	m.file, err = embed.Unsigned(f, true)

@@ -23,6 +23,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // A Module is a module that the kernel loads.
@@ -49,10 +50,7 @@ type Cases struct {
 // VERDICT_SEED has the seed of the random choices, and VERDICT_MODULES replaces n.
 func Make(t testing.TB, kernel string, types []byte, modules []Module, n int, image string) *Cases {
 	t.Helper()
-	blob, err := btf.Parse(types, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := must.Get(btf.Parse(types, nil))(t)
 	var suitable []Module
 	for _, m := range modules {
 		if isSuitable(t, m) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -68,9 +69,7 @@ func TestTruncatedInput(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
 	page := os.Getpagesize()
 	for _, jobs := range []int{1, 4} {
-		if err := os.WriteFile(path, make([]byte, 8*page), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, make([]byte, 8*page), 0o666))
 		var stderr bytes.Buffer
 		out := path + ".out"
 		program := single(func(env *Env, _ []string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // oneVerb returns a program with one verb, which has the common flags in the set takes. The
@@ -110,9 +111,7 @@ func TestGivenTwice(t *testing.T) {
 // default.
 func TestMissingDirs(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("here", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("here", 0o777))
 	const warning = "prog: warning: --debug-dir nope: no such directory\n"
 	for args, want := range map[string]string{
 		"": "", "--debug-dir here": "", "--debug-dir=": "", "--debug-dir here --debug-dir nope": warning,
@@ -184,12 +183,8 @@ func TestOutputsAndInputs(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"in", "old"} {
-		if err := os.WriteFile(p(name), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(name, p(name+".link")); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(p(name), nil, 0o644))
+		must.OK(t, os.Symlink(name, p(name+".link")))
 	}
 	for _, c := range []struct{ args, want string }{
 		{"-o OUT", ""},

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestDescriptors writes outputs whose paths lead to open files of the process: the outputs are
@@ -23,10 +25,7 @@ func TestDescriptors(t *testing.T) {
 		os.Exit(0)
 	}
 	open := func(dir string, flag int) *os.File {
-		f, err := os.OpenFile(filepath.Join(dir, "log"), flag|os.O_RDWR|os.O_CREATE, 0o666)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.OpenFile(filepath.Join(dir, "log"), flag|os.O_RDWR|os.O_CREATE, 0o666))(t)
 		return f
 	}
 	for _, c := range []struct {
@@ -56,9 +55,7 @@ func TestDescriptors(t *testing.T) {
 			t.Run(c.name+", "+end, func(t *testing.T) {
 				dir := t.TempDir()
 				link, second := filepath.Join(dir, "link"), filepath.Join(dir, "second")
-				if err := errors.Join(os.Symlink(end, link), os.Symlink("link", second)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, errors.Join(os.Symlink(end, link), os.Symlink("link", second)))
 				f := c.open(dir)
 				defer f.Close()
 				cmd := exec.Command(os.Args[0], "-test.run=^TestDescriptors$")
@@ -89,9 +86,7 @@ func TestFollow(t *testing.T) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	for from, to := range map[string]string{"a": "sub/b", "sub/b": "../c", "around": "around",
 		"dir": "sub/new", "full": "sub", "empty": "void", "lost": "no/where"} {
-		if err := errors.Join(os.MkdirAll(p("sub"), 0o777), os.Symlink(to, p(from))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(os.MkdirAll(p("sub"), 0o777), os.Symlink(to, p(from))))
 	}
 	err := errors.Join(WriteFile(p("a"), write("new", nil)), os.Mkdir(p("void"), 0o777))
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func write(s string, err error) func(io.Writer) error {
@@ -27,10 +29,7 @@ func write(s string, err error) func(io.Writer) error {
 // onlyFiles fails the test unless the directory holds exactly the files in want.
 func onlyFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -45,9 +44,7 @@ func TestWriteFile(t *testing.T) {
 	defer syscall.Umask(old)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
-	if err := WriteFile(path, write("first", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteFile(path, write("first", nil)))
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
 		t.Errorf("mode %v, %v; want 0644", info.Mode(), err)
 	}
@@ -69,12 +66,8 @@ func TestWriteFile(t *testing.T) {
 	onlyFiles(t, dir, "out")
 	syscall.Umask(0o077)
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink("out", link); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(link, write("third", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("out", link))
+	must.OK(t, WriteFile(link, write("third", nil)))
 	if info, _ := os.Lstat(link); info.Mode()&os.ModeSymlink == 0 {
 		t.Error("the symbolic link was replaced")
 	}
@@ -89,15 +82,11 @@ func TestWriteFile(t *testing.T) {
 func TestKeepMode(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "program"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, 0o751),
-		os.Symlink("program", link)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, 0o751),
+		os.Symlink("program", link)))
 	env := &Env{}
-	if err := env.WriteOutputs(Artifact{Path: link, File: write("new", nil), KeepMode: true},
-		Artifact{Path: filepath.Join(dir, "other"), File: write("", nil), KeepMode: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, env.WriteOutputs(Artifact{Path: link, File: write("new", nil), KeepMode: true},
+		Artifact{Path: filepath.Join(dir, "other"), File: write("", nil), KeepMode: true}))
 	info, err := os.Stat(path)
 	if data, _ := os.ReadFile(path); err != nil || string(data) != "new" || info.Mode() != 0o751 {
 		t.Errorf("%q, %v, %v", data, info.Mode(), err)
@@ -132,9 +121,7 @@ func TestWriteFileToDevice(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED:", err)
 	}
-	if err := WriteFile("/dev/null", write("x", nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteFile("/dev/null", write("x", nil)))
 	if after, err := os.Stat("/dev/null"); err != nil || after.Mode() != before.Mode() {
 		t.Errorf("/dev/null is now %v, %v", after, err)
 	}
@@ -185,13 +172,9 @@ func TestWriteOutputs(t *testing.T) {
 						if name == "a" && c.after != nil {
 							continue // something else will be there
 						}
-						if err := os.WriteFile(p(name), []byte("old"), 0o600); err != nil {
-							t.Fatal(err)
-						}
+						must.OK(t, os.WriteFile(p(name), []byte("old"), 0o600))
 					}
-					if err := os.Mkdir(p("d"), 0o777); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, os.Mkdir(p("d"), 0o777))
 				}
 				before := listing(t, dir)
 				env := &Env{Stdout: io.Discard}
@@ -214,9 +197,7 @@ func TestWriteOutputs(t *testing.T) {
 					Artifact{Path: p("b"), File: func(w io.Writer) error {
 						io.WriteString(w, "new")
 						if c.after != nil {
-							if err := c.after(dir); err != nil {
-								t.Fatal(err)
-							}
+							must.OK(t, c.after(dir))
 						}
 						return c.b
 					}},
@@ -247,7 +228,7 @@ func TestWriteOutputs(t *testing.T) {
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	text := ""
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if path == dir || err != nil {
 			return err
 		}
@@ -261,10 +242,7 @@ func listing(t *testing.T, dir string) string {
 		}
 		text += "\n"
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return text
 }
 
@@ -301,16 +279,9 @@ func TestSignalRemovesTemporaries(t *testing.T) {
 		dir := t.TempDir()
 		cmd := exec.Command(os.Args[0], "-test.run=^TestSignalRemovesTemporaries$")
 		cmd.Env = append(os.Environ(), "CLI_TEST_OUTPUT="+filepath.Join(dir, kind))
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(stdout, make([]byte, len("writing\n"))); err != nil {
-			t.Fatal(err)
-		}
+		stdout := must.Get(cmd.StdoutPipe())(t)
+		must.OK(t, cmd.Start())
+		must.Get(io.ReadFull(stdout, make([]byte, len("writing\n"))))(t)
 		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 			t.Errorf("%s: %d files while writing, want 1", kind, len(entries))
 		}
@@ -341,9 +312,7 @@ func TestWriteDir(t *testing.T) {
 	}
 	for _, path := range []string{p("new"), p("slash") + "/", p("empty")} {
 		if path == p("empty") {
-			if err := os.Mkdir(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Mkdir(path, 0o755))
 		}
 		if err := writeDir(path, fill); err != nil {
 			t.Error(err)

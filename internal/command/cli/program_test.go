@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/version"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // greeter is a program with a command that does what its arguments say.
@@ -46,9 +47,7 @@ func greeter() *cobra.Command {
 
 func TestExecute(t *testing.T) {
 	params := filepath.Join(t.TempDir(), "args")
-	if err := os.WriteFile(params, []byte("a b\n'c'\n--loud\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(params, []byte("a b\n'c'\n--loud\n"), 0o644))
 	for _, c := range []struct {
 		args                string
 		code                int
@@ -131,9 +130,7 @@ func TestExpandParamFiles(t *testing.T) {
 		{content: "a\x00b\n", err: ":1: a NUL byte"},
 	} {
 		path := filepath.Join(dir, "p")
-		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(c.content), 0o644))
 		got, err := expandParamFiles([]string{"@" + path})
 		var usage *UsageError
 		switch {
@@ -159,9 +156,7 @@ func FuzzExpandParamFiles(f *testing.F) {
 	f.Add([]byte("\r\n\x00"))
 	path := filepath.Join(f.TempDir(), "p")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o644))
 		args, err := expandParamFiles([]string{"@" + path})
 		if err != nil {
 			return

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // cat is a program that prints its input files.
@@ -71,9 +73,7 @@ func TestStdinOfProcess(t *testing.T) {
 		os.Exit(Execute(cat, []string{"files", "-"}, nil, nil, nil))
 	}
 	path := filepath.Join(t.TempDir(), "input")
-	if err := os.WriteFile(path, []byte("head tail"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("head tail"), 0o666))
 	for _, c := range []struct {
 		name   string
 		skip   int64 // bytes of the file that were already read; -1 for a pipe
@@ -83,14 +83,9 @@ func TestStdinOfProcess(t *testing.T) {
 		cmd.Env = append(os.Environ(), helper+"=1")
 		cmd.Stdin = strings.NewReader("through a pipe")
 		if c.skip >= 0 {
-			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Open(path))(t)
 			defer f.Close()
-			if _, err := f.Seek(c.skip, 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(f.Seek(c.skip, 0))(t)
 			cmd.Stdin = f
 		}
 		out, err := cmd.CombinedOutput()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // drawn starts a line, and calls f with a function that lets time pass and checks how many times
@@ -43,9 +45,7 @@ func TestLine(t *testing.T) {
 	}, func(l *Line, after func(time.Duration, int)) {
 		after(delay-1, 0)
 		after(1+2*interval, 3)
-		if _, err := io.WriteString(l, "a warning\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(l, "a warning\n"))(t)
 		after(5*interval, 8)
 	})
 	if lines := s.End(); !slices.Equal(lines, []string{"a warning", ""}) {
@@ -100,10 +100,7 @@ func TestInterrupted(t *testing.T) {
 
 func TestNoTerminal(t *testing.T) {
 	text := func() string { return "working" }
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, w := must.Get2(os.Pipe())(t)
 	defer r.Close()
 	defer w.Close()
 	s := newScreen(t, 80)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // screen is a terminal to test on: a real pseudo-terminal, and what has been written to it.
@@ -30,9 +32,7 @@ func newScreen(t testing.TB, columns int) *screen {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	t.Cleanup(func() { tty.Close(); keyboard.Close() })
-	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: uint16(columns)}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: uint16(columns)}))
 	t.Setenv("TERM", "xterm")
 	s := &screen{TTY: tty, columns: columns, t: t}
 	go io.Copy(s, keyboard)
@@ -71,9 +71,7 @@ func (s *screen) WaitFor(re string) string {
 func (s *screen) End() []string {
 	s.t.Helper()
 	const mark = "END"
-	if _, err := s.TTY.WriteString(mark); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(s.TTY.WriteString(mark))(s.t)
 	lines := s.Lines(s.WaitFor(mark))
 	last, ok := strings.CutSuffix(lines[len(lines)-1], mark)
 	if !ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // build makes a blob.
@@ -50,9 +51,7 @@ func TestErrors(t *testing.T) {
 	}
 	one := build(little, nil, aStruct)
 	base, err := btf.Parse(one, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	split := build(little, base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
 	sized := build(little, nil, func(b *btf.Builder) {
 		b.Int("int", 4, btf.IntSigned, 0)

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -33,10 +34,7 @@ func FuzzFile(f *testing.F) {
 // FuzzSection is FuzzFile for the section .BTF alone, in a file without symbols.
 func FuzzSection(f *testing.F) {
 	for _, data := range programtest.Seeds(f, "testdata/*.o") {
-		file, err := elf.Parse("seed", data)
-		if err != nil {
-			f.Fatal(err)
-		}
+		file := must.Get(elf.Parse("seed", data))(f)
 		f.Add(append([]byte(nil), file.Section(".BTF").Raw()...))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -70,9 +68,7 @@ func check(t *testing.T, f *elf.File, size int) {
 		t.Fatalf("the object differs from that of the plain implementation, %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "o.btfo")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	if _, err := object.ReadFile(path, nil); err != nil {
 		t.Errorf("what was written can't be read: %v", err)
 	}

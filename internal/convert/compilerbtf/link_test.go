@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -145,13 +146,10 @@ func TestUnits(t *testing.T) {
 	w.build("-O2")
 	units := make([][]byte, 4)
 	options := convert.Options{Features: w.Features, Jobs: 2}
-	err := EachUnit(w.Open("linked.b"), options, nil, func(number int, o *object.Object) error {
+	must.OK(t, EachUnit(w.Open("linked.b"), options, nil, func(number int, o *object.Object) error {
 		units[number] = w.bytes(o)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for i, o := range w.objects(files("b")) {
 		if !bytes.Equal(units[i], w.bytes(o)) {
 			t.Errorf("unit %d gives a different object than its object file", i)
@@ -174,11 +172,8 @@ func TestPlainly(t *testing.T) {
 	}
 	w.Features = w.Features.With(features.GlobalVar)
 	for _, name := range append(strings.Fields(files("b")), "linked.b", "several.b.o") {
-		plain, err := file(w.Open(name), &work{opt: &convert.Options{Features: w.Features, Jobs: 2},
-			plainly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plain := must.Get(file(w.Open(name), &work{opt: &convert.Options{Features: w.Features, Jobs: 2},
+			plainly: true}))(t)
 		if got := w.convert(name, true); !bytes.Equal(w.bytes(got), w.bytes(plain.Object)) {
 			t.Errorf("%s: %v\nwant %v", name, units(got), units(plain.Object))
 		}
@@ -191,9 +186,7 @@ func TestShapers(t *testing.T) {
 	w.build("-O2")
 	names := strings.Fields(files("b") + " " + files("b"))
 	want, err := object.Merge(w.objects(strings.Join(names, " "))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	opt := convert.Options{Features: w.Features, Jobs: 1, Shared: &convert.Shared{Joined: true}}
 	made := make([]*object.Object, len(names))
 	parallel.Do(3, len(names), func(i int) {
@@ -219,10 +212,7 @@ func TestShapers(t *testing.T) {
 func TestConcatenated(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
-	want, err := object.Merge(w.objects(files("b"))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(object.Merge(w.objects(files("b"))...))(t)
 	w.run("ld -r -o all.o none.o " + files("b") + " none.o -z muldefs")
 	if none := w.convert("none.o", true); len(none.Units) != 0 {
 		t.Errorf("%d units without types", len(none.Units))
@@ -233,9 +223,7 @@ func TestConcatenated(t *testing.T) {
 	for _, name := range []string{"all.o", "more.o", "zipped.o"} {
 		f := w.Open(name)
 		data, err := btf.Section(f, btf.SectionTypes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		parts, err := split(data)
 		if err != nil || len(parts) != 6 {
 			t.Fatalf("%s: %d blobs, %v", name, len(parts), err)

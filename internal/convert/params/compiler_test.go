@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -131,29 +132,17 @@ type judgement struct {
 // judgeFile judges each function with code in an x86-64 executable.
 func judgeFile(t *testing.T, path string) map[string]judgement {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
-	data, err := f.DWARF()
-	if err != nil {
-		t.Fatal(err)
-	}
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(f.DWARF())(t)
+	symbols := must.Get(f.Symbols())(t)
 	machine := Machine{ID: f.Machine, Operands: operands(8)}
 	lists := readLists(t, f)
 	result := map[string]judgement{}
 	clang := false
 	r := data.Reader()
 	for {
-		entry, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		entry := must.Get(r.Next())(t)
 		if entry == nil {
 			return result
 		}
@@ -217,10 +206,7 @@ func follow(t *testing.T, data *dwarf.Data, e *dwarf.Entry) *dwarf.Entry {
 	}
 	r := data.Reader()
 	r.Seek(off)
-	o, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(r.Next())(t)
 	return o
 }
 
@@ -228,16 +214,10 @@ func parameters(t *testing.T, data *dwarf.Data, at dwarf.Offset) []*dwarf.Entry 
 	t.Helper()
 	r := data.Reader()
 	r.Seek(at)
-	e, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(r.Next())(t)
 	var list []*dwarf.Entry
 	for e.Children {
-		child, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		child := must.Get(r.Next())(t)
 		if child == nil || child.Tag == 0 {
 			break
 		}
@@ -271,10 +251,7 @@ func param(t *testing.T, data *dwarf.Data, lists func(uint64) [][]byte, e *dwarf
 			p.Locations = lists(uint64(field.Val.(int64)))
 		}
 	}
-	typ, err := data.Type(origin.Val(dwarf.AttrType).(dwarf.Offset))
-	if err != nil {
-		t.Fatal(err)
-	}
+	typ := must.Get(data.Type(origin.Val(dwarf.AttrType).(dwarf.Offset)))(t)
 	p.Size = uint32(typ.Size())
 	if st, ok := typ.(*dwarf.StructType); ok && st.Kind != "union" {
 		p.Struct = true
@@ -291,10 +268,7 @@ func readLists(t *testing.T, f *elf.File) func(uint64) [][]byte {
 		if s == nil {
 			return nil
 		}
-		b, err := s.Data()
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(s.Data())(t)
 		return b
 	}
 	loc, lists := section(".debug_loc"), section(".debug_loclists")

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	cilium "github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestCiliumReadsWhatWeWrite writes types of every kind, and lets cilium/ebpf read them.
@@ -36,14 +38,8 @@ func TestCiliumReadsWhatWeWrite(t *testing.T) {
 // TestCiliumReadsTheSame reads the running kernel's BTF with this package and with cilium/ebpf.
 func TestCiliumReadsTheSame(t *testing.T) {
 	data := kernelBTF(t)
-	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cilium.LoadSpecFromReader(bytes.NewReader(data)))(t)
+	b := must.Get(Parse(data, nil))(t)
 	compareWithCilium(t, b, spec)
 }
 
@@ -118,22 +114,10 @@ func TestCiliumBuilder(t *testing.T) {
 	i := &cilium.Int{Name: "int", Size: 4, Encoding: cilium.Signed}
 	s := &cilium.Struct{Name: "s", Size: 12, Members: []cilium.Member{{Name: "a", Type: i},
 		{Name: "v", Type: &cilium.Array{Index: i, Type: i, Nelems: 2}, Offset: 32}}}
-	cb, err := cilium.NewBuilder([]cilium.Type{s, &cilium.Pointer{Target: s}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := cb.Marshal(nil, &cilium.MarshalOptions{Order: binary.BigEndian})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cb := must.Get(cilium.NewBuilder([]cilium.Type{s, &cilium.Pointer{Target: s}}, nil))(t)
+	data := must.Get(cb.Marshal(nil, &cilium.MarshalOptions{Order: binary.BigEndian}))(t)
+	b := must.Get(Parse(data, nil))(t)
+	spec := must.Get(cilium.LoadSpecFromReader(bytes.NewReader(data)))(t)
 	compareWithCilium(t, b, spec)
 	if b.Order != binary.BigEndian || len(b.Types) != 4 {
 		t.Errorf("%d types, order %v", len(b.Types), b.Order)
@@ -148,9 +132,7 @@ func gccObject(t *testing.T, dir, name, source string) string {
 		t.Skip("SKIPPED: no gcc on PATH")
 	}
 	src, obj := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".o")
-	if err := os.WriteFile(src, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(src, []byte(source), 0o644))
 	if out, err := exec.Command(gcc, "-gbtf", "-c", src, "-o", obj).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: gcc -gbtf: %v\n%s", err, out)
 	}
@@ -167,10 +149,7 @@ func TestLinkedObjects(t *testing.T) {
 	if out, err := exec.Command("ld", "-r", a, b, "-o", linked).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: ld -r: %v\n%s", err, out)
 	}
-	blobs, err := ReadFile(linked, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs := must.Get(ReadFile(linked, nil))(t)
 	if len(blobs) != 2 {
 		t.Fatalf("%d blobs, want 2", len(blobs))
 	}
@@ -221,9 +200,7 @@ func TestBpftoolReads(t *testing.T) {
 		"base.btf":  encoded(t, base, EncodeOptions{}),
 		"split.btf": encoded(t, split.Finish(), EncodeOptions{}),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	out, err := exec.Command(tool, "btf", "dump", "file", filepath.Join(dir, "split.btf"), "-B",
 		filepath.Join(dir, "base.btf")).CombinedOutput()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestLocationRecords writes each record of an inline site, and compares it with words written by
@@ -68,10 +70,7 @@ func TestSortSites(t *testing.T) {
 // with other sizes. libbpf skips records of unknown kinds, but what they refer to stays unknown.
 func TestOtherLayouts(t *testing.T) {
 	good := encoded(t, example(nil), EncodeOptions{Layout: true})
-	h, _, err := ReadHeader(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, _ := must.Get2(ReadHeader(good))(t)
 	at := int(h.HdrLen + h.LayoutOff)
 	for _, c := range []struct {
 		name string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // names returns names with every character at several positions, and names with lengths around the
@@ -49,9 +50,7 @@ func TestNamesAsTheKernel(t *testing.T) {
 func ask(t *testing.T, what string, types *btf.Builder, want bool) {
 	t.Helper()
 	data, err := types.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	err = btfload.Load(data, 0)
 	if errors.Is(err, btfload.ErrUnavailable) {
 		t.Skip("SKIPPED:", err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestCheckRefsKinds refers to each type of a base in each way. If CheckRefs returns an error, the
@@ -89,13 +90,9 @@ func TestOwnBase(t *testing.T) {
 		c.add(b)
 		base := b.Finish()
 		data, err := btf.Encode(base, btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		split, err := btf.Parse(data, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		err = split.CheckRefs()
 		if refused := err != nil && strings.Contains(err.Error(), "is the file its own base?"); refused !=
 			c.refused {

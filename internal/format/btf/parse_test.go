@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const runningKernel = "/sys/kernel/btf/vmlinux"
@@ -62,10 +64,7 @@ func olderKinds(order binary.ByteOrder) *Builder {
 }
 
 func encoded(t testing.TB, b *Blob, opts EncodeOptions) []byte {
-	data, err := Encode(b, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(Encode(b, opts))(t)
 	return data
 }
 
@@ -110,10 +109,7 @@ func TestRoundTrip(t *testing.T) {
 // element size of each kind.
 func TestLayoutSection(t *testing.T) {
 	data := encoded(t, example(binary.LittleEndian), EncodeOptions{Layout: true})
-	b, err := Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Parse(data, nil))(t)
 	h := b.Header
 	if h.LayoutOff != h.TypeLen || h.LayoutLen != 4*NumKinds || h.StrOff != h.LayoutOff+h.LayoutLen {
 		t.Fatalf("sections are not types, layout, strings: %+v", h)
@@ -135,17 +131,14 @@ func TestLayoutSection(t *testing.T) {
 // TestLayoutOfLibbpf writes the bytes that libbpf 1.8 writes for one INT (btf__new_empty_opts with
 // add_layout).
 func TestLayoutOfLibbpf(t *testing.T) {
-	want, err := hex.DecodeString("9feb010020000000" + "0000000010000000" + "6000000005000000" +
+	want := must.Get(hex.DecodeString("9feb010020000000" + "0000000010000000" + "6000000005000000" +
 		"1000000050000000" +
 		"01000000000000010400000020000001" +
 		"00000000" + "04000000" + "00000000" + "0c000000" + "000c0000" + "000c0000" + "00080000" +
 		"00000000" + "00000000" + "00000000" +
 		"00000000" + "00000000" + "00000000" + "00080000" + "04000000" + "000c0000" + "00000000" +
 		"04000000" + "00000000" + "000c0000" +
-		"00696e7400")
-	if err != nil {
-		t.Fatal(err)
-	}
+		"00696e7400"))(t)
 	b := NewBuilder(binary.LittleEndian, nil, nil)
 	b.Int("int", 4, IntSigned, 0)
 	if got := encoded(t, b.Finish(), EncodeOptions{Layout: true}); !bytes.Equal(got, want) {
@@ -254,10 +247,7 @@ func TestSplit(t *testing.T) {
 	c := NewBuilder(binary.LittleEndian, mb, nil)
 	top := c.Ref(KindTypedef, "top", mid)
 	data := encoded(t, c.Finish(), EncodeOptions{})
-	got, err := Parse(data, mb)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Parse(data, mb))(t)
 	for id, want := range map[uint32]string{1: "int", mid: "split", top: "top"} {
 		x, _ := got.ByID(id)
 		if x == nil || got.TypeName(x) != want {
@@ -303,15 +293,9 @@ func TestEncodeLimits(t *testing.T) {
 
 func TestRunningKernelRoundTrip(t *testing.T) {
 	data := kernelBTF(t)
-	b, err := Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Parse(data, nil))(t)
 	out := encoded(t, b, b.Header.Form())
-	got, err := Parse(out, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Parse(out, nil))(t)
 	if !sameContent(got, b) {
 		t.Fatal("read back different content")
 	}
@@ -324,23 +308,16 @@ func BenchmarkParse(b *testing.B) {
 	data := kernelBTF(b)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := Parse(data, nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Parse(data, nil))(b)
 	}
 }
 
 func BenchmarkEncode(b *testing.B) {
 	data := kernelBTF(b)
-	blob, err := Parse(data, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	blob := must.Get(Parse(data, nil))(b)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := Encode(blob, EncodeOptions{}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Encode(blob, EncodeOptions{}))(b)
 	}
 }
 
@@ -406,17 +383,12 @@ func TestFunctionNames(t *testing.T) {
 	b.Ref(KindTypedef, "no_function", 1)
 	b.Ref(KindFunc, "int", 1) // a name of the base
 	data := encoded(t, b.Finish(), EncodeOptions{})
-	blob, err := Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := must.Get(Parse(data, base))(t)
 	names, functions := map[uint32]string{}, 0
 	for id := range blob.EndID() + 3 {
 		names[id] = ""
 	}
-	if err := FunctionNames(data, base, names); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, FunctionNames(data, base, names))
 	for id, got := range names {
 		want := ""
 		if typ, _ := blob.ByID(id); typ != nil && typ.Kind == KindFunc {
@@ -441,9 +413,7 @@ func TestDefinitions(t *testing.T) {
 		b.Datasec(".data", 4, Secinfo{Type: b.Var("v", 1, LinkageStatic), Size: 4})
 		b.Var("far", 1, LinkageExtern)
 		data, err := b.Encode(EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var got []string
 		err = Definitions(data, func(kind Kind, linkage uint32, name []byte) {
 			got = append(got, fmt.Sprintf("%v %s %d", kind, name, linkage))

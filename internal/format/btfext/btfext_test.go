@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btfext"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -37,10 +38,7 @@ func words(order binary.ByteOrder, list ...uint32) []byte {
 
 func TestEncode(t *testing.T) {
 	for _, order := range orders {
-		got, err := btfext.Encode(twoSections, order)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(btfext.Encode(twoSections, order))(t)
 		want := words(order,
 			32,         // bytes of the header
 			0, 0, 0, 0, // no information about functions and lines
@@ -69,9 +67,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		for _, order := range orders {
 			data, err := btfext.Encode(sections, order)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			got, err := btfext.Parse(data, order)
 			if err != nil || !reflect.DeepEqual(got, sections) {
 				t.Fatalf("%v: wrote %v, read %v, %v", order, sections, got, err)
@@ -154,19 +150,10 @@ func TestClang(t *testing.T) {
 	d.Run("clang", "-target", "bpf", "-g", "-O2", "-c", "p.c")
 	listed := strings.Count(programtest.Run(t, d.Path("."), "llvm-objdump", "-dr", "p.o"),
 		"CO-RE <byte_off>")
-	f, err := elf.Open(d.Path("p.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(d.Path("p.o")))(t)
 	defer f.Close()
-	data, err := f.Section(btfext.SectionName).Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections, err := btfext.Parse(data, f.ByteOrder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(f.Section(btfext.SectionName).Data())(t)
+	sections := must.Get(btfext.Parse(data, f.ByteOrder))(t)
 	n := 0
 	for _, s := range sections {
 		n += len(s.Relocations)
@@ -181,10 +168,7 @@ func TestClang(t *testing.T) {
 // Parse succeeds, it must read the same relocations from what Encode writes for them.
 func FuzzParse(f *testing.F) {
 	for _, order := range orders {
-		data, err := btfext.Encode(twoSections, order)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(btfext.Encode(twoSections, order))(f)
 		f.Add(data, order == binary.BigEndian)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, big bool) {
@@ -197,9 +181,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := btfext.Encode(sections, order)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got, err := btfext.Parse(again, order)
 		if err != nil || len(got) != len(sections) ||
 			len(got) > 0 && !reflect.DeepEqual(got, sections) {

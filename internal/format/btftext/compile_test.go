@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -37,10 +38,7 @@ int netif_rx(struct packet *skb, enum state) { return skb->urgent; }
 func compile(t *testing.T, source string) *btf.Blob {
 	t.Helper()
 	object := programtest.Compile(t, source, "clang", "-target", "bpf", "-O1", "-g", "-c")
-	b, err := btf.ReadOne(object, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(object, nil))(t)
 	return b
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // reference adds sums, the count and the first lines to the types of a reference.
@@ -34,9 +36,7 @@ const (
 
 func TestErrors(t *testing.T) {
 	good := string(reference(integer))
-	if _, err := Read([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Read([]byte(good)))(t)
 	for _, c := range []struct{ text, want string }{
 		{"", "not a reference of version 2"},
 		{"\x9f\xeb\x01", "not a reference of version 2"},
@@ -93,9 +93,7 @@ func FuzzRead(f *testing.F) {
 		`{"kind":"typedef","name":"t","type":"*func","result":{"type":"union","members":[{"at":0,` +
 		`"bit":1,"bits":1,"name":"m","type":"struct u"}]}},{"kind":"struct","name":"u",` +
 		`"declared":true}`)
-	if _, err := Read(seed); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(Read(seed))(f)
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		doc, err := decode(text)

@@ -9,15 +9,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/btftext"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // write returns a blob's reference.
 func write(t testing.TB, b *btf.Blob) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := btftext.Write(&out, b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, btftext.Write(&out, b))
 	return out.Bytes()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // fileOf returns an ELF file with the given sections. The arguments are pairs: the name of a
@@ -19,10 +20,7 @@ func fileOf(t testing.TB, sections ...string) []byte {
 
 func parse(t testing.TB, data []byte) *elf.File {
 	t.Helper()
-	f, err := elf.Parse("file", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse("file", data))(t)
 	return f
 }
 
@@ -35,12 +33,8 @@ func sup(flag byte, name, checksum string) string {
 // write writes a file, and makes the directories above it.
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.OK(t, os.WriteFile(path, data, 0o666))
 }
 
 // shell runs a script in a directory, or skips the test if one of the programs is missing.

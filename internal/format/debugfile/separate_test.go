@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestDebugFile looks for the debug file of bin/a in directory trees. A script makes each tree from
@@ -112,9 +114,7 @@ func TestDebugFile(t *testing.T) {
 func TestLookAtItself(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	write(t, path, fileOf(t, debuglink, "a\x00\x00\x00\x00\x00\x00\x00"))
-	if err := os.Symlink(path, path+".debug"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(path, path+".debug"))
 	f, err := (&Search{Dirs: []string{"d"}}).Open(path)
 	if err != nil || f.Path != path {
 		t.Errorf("%v", err)

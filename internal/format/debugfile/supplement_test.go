@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSupplement looks for a supplementary file, "x.dwz" with checksum 0102, in directory trees.
@@ -97,14 +99,9 @@ func TestSupplementOfLinkedFile(t *testing.T) {
 		path := filepath.Join(dir, "real", "file"+string(rune('0'+i)))
 		write(t, path, fileOf(t, debugSup, sup(0, name, "\x01\x02"), ".debug_info", "x"))
 		link := filepath.Join(dir, "link"+string(rune('0'+i)))
-		if err := os.Symlink(path, link); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Symlink(path, link))
 		write(t, filepath.Join(dir, "real/x.dwz"), right)
-		f, err := (&Search{Dirs: []string{"d"}}).Open(link)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get((&Search{Dirs: []string{"d"}}).Open(link))(t)
 		defer f.Close()
 		if s, err := f.Supplement(); err != nil || s.Path != filepath.Join(dir, "real/x.dwz") {
 			t.Errorf("%s: %v", name, err)

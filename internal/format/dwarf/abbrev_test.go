@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSpell compares spell with a reader that reads number by number.
@@ -107,9 +109,7 @@ func TestDeclarationsWithoutZeros(t *testing.T) {
 	var table abbrevTable
 	var d Data
 	d.abbrev = section
-	if err := table.compile(&d, 0, format{version: 5}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, table.compile(&d, 0, format{version: 5}))
 	if took := time.Since(start); took > 20*time.Second { // it takes milliseconds
 		t.Errorf("it took %v", took)
 	}

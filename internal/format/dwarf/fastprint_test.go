@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -212,20 +213,12 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 	body := "\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01\x02" + large + small + "\x02" + small + large +
 		"\x00"
 	info := string([]byte{byte(len(body)), 0, 0, 0}) + body
-	d, err := New(wrap(t, binary.LittleEndian, []byte(info), []byte(abbrevs), nil, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(New(wrap(t, binary.LittleEndian, []byte(info), []byte(abbrevs), nil, nil)))(t)
 	var r Reader
-	if err := r.Load(d, &d.Units[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Load(d, &d.Units[0]))
 	var p Prints
 	p.Reset(&r)
-	first, err := p.Type(13)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(p.Type(13))(t)
 	if second, err := p.Type(30); err != nil || first == second {
 		t.Errorf("two base types have the fingerprint %x, error %v", first, err)
 	}
@@ -331,15 +324,10 @@ func compareRareEntries(t *testing.T, order binary.ByteOrder, base int) {
 	for i := range uint32(4) {
 		index = append(index, four(2*(3-i))...)
 	}
-	d, err := New(wrap(t, order, append(four(uint32(len(body))), body...), abbrevs,
-		[]byte("a\x00b\x00c\x00d\x00"), index))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(New(wrap(t, order, append(four(uint32(len(body))), body...), abbrevs,
+		[]byte("a\x00b\x00c\x00d\x00"), index)))(t)
 	var r Reader
-	if err := r.Load(d, &d.Units[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Load(d, &d.Units[0]))
 	for _, merged := range []bool{false, true} {
 		q := printPairs{plain: map[Fingerprint]Fingerprint{}, distinct: map[Fingerprint]bool{}}
 		q.add(t, &r, merged)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // bodies is a C source with types, blocks and functions inside functions.
@@ -59,9 +61,7 @@ func TestFunctionsChildren(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"bodies": bodies, "untyped": untyped} {
 		source := filepath.Join(dir, name+".c")
-		if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(source, []byte(text), 0o666))
 		for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-5", "-O2 -gdwarf-4"} {
 			object := filepath.Join(dir, name+flags+".o")
 			args := append(strings.Fields(flags), "-c", "-o", object, source)

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -22,10 +23,7 @@ func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte)
 		".debug_str_offsets": lists, ".debug_addr": lists, ".debug_line_str": str} {
 		o.Sections = append(o.Sections, elfwrite.Section{Name: name, Data: data})
 	}
-	f, err := elf.Parse("input", filetest.Bytes(t, o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse("input", filetest.Bytes(t, o)))(t)
 	return f
 }
 
@@ -40,10 +38,7 @@ func FuzzUnit(f *testing.F) {
 		var parts [4][]byte
 		for i, name := range []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_loclists"} {
 			if s := file.Section(name); s != nil {
-				data, err := s.Data()
-				if err != nil {
-					f.Fatal(err)
-				}
+				data := must.Get(s.Data())(f)
 				parts[i] = append([]byte(nil), data...)
 			}
 		}

@@ -3,6 +3,8 @@ package dwarf
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // viewEntry is an entry of a location list, with views.
@@ -63,9 +65,7 @@ func TestViews(t *testing.T) {
 			{5, version5, 0, Value{}},
 		} {
 			d, err := New(wrap(t, binary.LittleEndian, nil, nil, nil, form.lists))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			r := Reader{D: d, in: d, Unit: &Unit{Version: form.version},
 				f: format{version: form.version, offSize: 4, addrSize: 8}}
 			want := c.want

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -32,15 +33,9 @@ func compileTypes(t *testing.T) *Data { return compile(t, typesSource()) }
 // compile returns the DWARF of an object file that is compiled from C source.
 func compile(t *testing.T, code string) *Data {
 	t.Helper()
-	f, err := elf.Open(programtest.Compile(t, code, "gcc", "-g", "-w", "-c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(programtest.Compile(t, code, "gcc", "-g", "-w", "-c")))(t)
 	t.Cleanup(func() { f.Close() })
-	d, err := New(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(New(f))(t)
 	return d
 }
 
@@ -48,15 +43,11 @@ func compile(t *testing.T, code string) *Data {
 func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 	d := compileTypes(t)
 	var r Reader
-	if err := r.Load(d, &d.Units[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Load(d, &d.Units[0]))
 	var offs []uint32
 	var e DIE
 	for off := r.Root.Next; ; off = e.Next {
-		if err := r.Read(off, &e); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Read(off, &e))
 		if int(off) >= len(r.buf) {
 			break
 		}
@@ -75,17 +66,11 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 		seen := map[Fingerprint]bool{}
 		for i := range offs {
 			off := offs[(i*7)%len(offs)]
-			got, err := together.Type(off)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(together.Type(off))(t)
 			alone.Reset(&r)
 			alone.types = printTable{}
 			alone.types.reset()
-			want, err := alone.Type(off)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(alone.Type(off))(t)
 			if got != want {
 				t.Fatalf("entry %#x: fingerprint %x after %d others, %x alone (merged strings: %v)", off, got,
 					i, want, merged)
@@ -103,35 +88,21 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 func TestRootsByTheirPlans(t *testing.T) {
 	d := compileTypes(t)
 	var r Reader
-	if err := r.Load(d, &d.Units[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Load(d, &d.Units[0]))
 	for _, merged := range []bool{false, true} {
 		p := Prints{Merged: merged}
 		p.Reset(&r)
 		roots := 0
 		for off := r.Root.Next; int(off) < len(r.buf); {
-			e, err := r.Peek(off)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(r.Peek(off))(t)
 			if e.Abbrev == nil {
 				break
 			}
-			got, end, err := p.Definition(off)
-			if err != nil {
-				t.Fatal(err)
-			}
-			after, err := r.After(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got, end := must.Get2(p.Definition(off))(t)
+			after := must.Get(r.After(e))(t)
 			if end != 0 {
 				roots++
-				want, _, err := p.Entry(e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want, _ := must.Get2(p.Entry(e))(t)
 				if got != want || end != after {
 					t.Errorf("%v at %#x: fingerprint %x up to %#x with the plan, %x up to %#x by Entry "+
 						"(merged strings: %v)",

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // compared lists the attributes for which this package and debug/dwarf are compared.
@@ -26,9 +28,7 @@ func TestReaderAgreesWithStandardLibrary(t *testing.T) {
 	for name, d := range objectFiles(t) {
 		t.Run(name, func(t *testing.T) {
 			theirs, err := stdelf.Open(filepath.Join("../../convert/testdata/objects", name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer theirs.Close()
 			want, err := theirs.DWARF()
 			if err != nil {
@@ -48,14 +48,10 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 	n := 0
 	for i := range d.Units {
 		u := &d.Units[i]
-		if err := r.Load(d, u); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Load(d, u))
 		var e DIE
 		for off := u.HeaderLen; uint64(off) < u.Len; off = e.Next {
-			if err := r.Read(off, &e); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, r.Read(off, &e))
 			x, err := want.Next()
 			if err != nil && n == 0 {
 				t.Skip("debug/dwarf can't read this machine's objects: ", err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSweep compares the fingerprints, and the entries at which a walk stops, with and without a
@@ -229,10 +231,7 @@ func nestedUnit(t *testing.T, seed uint64, kind string) *Data {
 		}
 	}
 	binary.LittleEndian.PutUint32(w.unit, uint32(len(w.unit)-4))
-	d, err := New(wrap(t, binary.LittleEndian, w.unit, []byte(nestingAbbrevs),
-		[]byte("a\x00b\x00c\x00d\x00"), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(New(wrap(t, binary.LittleEndian, w.unit, []byte(nestingAbbrevs),
+		[]byte("a\x00b\x00c\x00d\x00"), nil)))(t)
 	return d
 }

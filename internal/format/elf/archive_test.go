@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -16,9 +17,7 @@ import (
 func archiveDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(filepath.Join(dir, "sub"), 0o777))
 	for _, name := range []string{"a", "sub/b", "a_name_that_is_longer_than_sixteen_bytes", "c"} {
 		base := filepath.Base(name)
 		write(t, filepath.Join(dir, name+".c"), "int "+base+" = 1;")
@@ -92,10 +91,7 @@ func TestArchives(t *testing.T) {
 		{"a.o", []string{"a.o"}, []string{"a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inputs, err := OpenInput(filepath.Join(dir, tt.name), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inputs := must.Get(OpenInput(filepath.Join(dir, tt.name), nil))(t)
 			var got []string
 			for _, in := range inputs {
 				got = append(got, strings.ReplaceAll(in.Label, dir+"/", ""))
@@ -194,9 +190,7 @@ func TestArchiveErrors(t *testing.T) {
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.Mkdir("sub", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("sub", 0o777))
 	thin := arMember("../x.o/", "") + arMember("y.o/", "")
 	write(t, "sub/inner.a", thinMagic+thin)
 	write(t, "fat.a", archiveMagic+arMember("z.o/", "text"))
@@ -239,9 +233,7 @@ func TestThinArchiveTraps(t *testing.T) {
 		t.Errorf("a cycle: %v", err)
 	}
 	inputs, err := OpenInput(thin("gone.a", "gone.o"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := inputs[0].Open(); err == nil ||
 		!strings.Contains(err.Error(), "gone.a(gone.o)") ||
 		!strings.Contains(err.Error(), "no such file") {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const alloc = stdelf.SHF_ALLOC
@@ -49,10 +51,7 @@ func pair() (stripped, debug []testSection) {
 func completed(t *testing.T, stripped, debug []testSection) (*File, error) {
 	t.Helper()
 	parse := func(name string, sections []testSection) *File {
-		f, err := Parse(name, buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, sections))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(name, buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, sections)))(t)
 		return f
 	}
 	f := parse("debug", debug)
@@ -139,13 +138,9 @@ func TestComplete(t *testing.T) {
 	}
 	stripped, debug := pair()
 	f, err := Parse("debug", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, debug))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	other, err := Parse("other", buildELF(stdelf.ET_EXEC, stdelf.EM_AARCH64, stripped))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	err = f.Complete(other)
 	if err == nil || !strings.Contains(err.Error(), "not the debug file of") {
 		t.Errorf("another machine: %v", err)
@@ -182,11 +177,8 @@ func TestBuildID(t *testing.T) {
 		{"empty", note("GNU\x00", "", 3, 4), 4, ""},
 		{"nothing", "", 4, ""},
 	} {
-		f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
-			{name: ".note", typ: stdelf.SHT_NOTE, align: tt.align, data: []byte(tt.notes)}}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
+			{name: ".note", typ: stdelf.SHT_NOTE, align: tt.align, data: []byte(tt.notes)}})))(t)
 		if got := string(f.BuildID()); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

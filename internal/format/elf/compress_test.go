@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -46,20 +47,13 @@ func TestCompressedObjects(t *testing.T) {
 func zlibBytes(t testing.TB, data []byte) []byte {
 	var buf bytes.Buffer
 	w := zlib.NewWriter(&buf)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(data))(t)
+	must.OK(t, w.Close())
 	return buf.Bytes()
 }
 
 func zstdBytes(t testing.TB, data []byte) []byte {
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(zstd.NewWriter(nil))(t)
 	defer w.Close()
 	return w.EncodeAll(data, nil)
 }
@@ -103,9 +97,7 @@ func TestDecompress(t *testing.T) {
 			f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
 				{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED,
 					data: append(head, tt.body...)}}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			f.MaxDecompressed = len(zeros)
 			data, err := f.Section(".debug_x").Data()
 			switch {
@@ -118,9 +110,7 @@ func TestDecompress(t *testing.T) {
 	}
 	f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
 		{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED, data: small[:20]}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := f.Section(".debug_x").Data(); err == nil ||
 		!strings.Contains(err.Error(), "truncated compression header") {
 		t.Errorf("short header: %v", err)
@@ -147,10 +137,7 @@ func TestDecompressed(t *testing.T) {
 			data: make([]byte, 9<<20/usualRatio)}}, true},
 		{[]testSection{section(9 << 20)}, false},
 	} {
-		f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, c.sections))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, c.sections)))(t)
 		for i, s := range f.Sections[1:] {
 			if _, err := s.Data(); s.compressed() && (err == nil) != c.want {
 				t.Errorf("%d sections: section %d: %v", len(c.sections), i+1, err)

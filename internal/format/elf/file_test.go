@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -28,10 +29,7 @@ int second_function(struct point *p) { return p->y; }
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	whole, err := os.ReadFile(compile(t, smallC, "-g"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(compile(t, smallC, "-g")))(t)
 	for _, tt := range []struct{ name, content, want string }{
 		{"empty", "", "empty file, expected an ELF file"},
 		{"text", "int x;\n", `not an ELF file (starts with "int ")`},
@@ -66,9 +64,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("device: %v", err)
 	}
 	fifo := filepath.Join(dir, "fifo")
-	if err := unix.Mkfifo(fifo, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.Mkfifo(fifo, 0o666))
 	if _, err := Open(fifo); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("FIFO without a writer: %v", err)
 	}
@@ -84,10 +80,7 @@ func TestAgainstStandardLibrary(t *testing.T) {
 	programtest.Run(t, "", "ld", "-e", "0", "--emit-relocs", "-o", exe, obj)
 	for _, path := range []string{obj, exe} {
 		f := open(t, path)
-		std, err := stdelf.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		std := must.Get(stdelf.Open(path))(t)
 		defer std.Close()
 		if f.Machine != std.Machine || f.Type != std.Type || f.Order != std.ByteOrder ||
 			len(f.Sections) != len(std.Sections) {
@@ -113,10 +106,7 @@ func TestAgainstStandardLibrary(t *testing.T) {
 				t.Errorf("%s: content of %s differs", path, s.Name)
 			}
 		}
-		want, err := std.Symbols()
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(std.Symbols())(t)
 		got := symbolsOf(t, f)
 		if len(got) != len(want) {
 			t.Fatalf("%d symbols, want %d", len(got), len(want))
@@ -231,13 +221,10 @@ func TestSectionAtOverlap(t *testing.T) {
 		return testSection{name: name, typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, addr: addr,
 			size: size}
 	}
-	f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
+	f := must.Get(Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
 		alloc("all", 0x100, 0x100), alloc("inner", 0x140, 0x10), alloc("empty", 0x160, 0), alloc("edge",
 			0x200, 0), alloc("percpu", 0, 0x20),
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	for addr, want := range map[uint64]string{0: "percpu", 0x1f: "percpu", 0x20: "", 0x100: "all",
 		0x13f: "all", 0x140: "inner", 0x150: "all",
 		0x160: "all", 0x1ff: "all", 0x200: "edge", 0x201: ""} {
@@ -306,13 +293,8 @@ func TestReadAt(t *testing.T) {
 	path := compile(t, smallC, "-g")
 	for _, large := range []bool{false, true} {
 		if large { // so that pread is used
-			fd, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := fd.Write(make([]byte, keepOpenSize)); err != nil {
-				t.Fatal(err)
-			}
+			fd := must.Get(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))(t)
+			must.Get(fd.Write(make([]byte, keepOpenSize)))(t)
 			fd.Close()
 		}
 		f := open(t, path)
@@ -358,9 +340,7 @@ start:	.rept %d
 	.endr
 `, n, n))
 	programtest.Run(t, dir, "as", "-o", "x.o", "x.s")
-	if err := os.Truncate(path, keepOpenSize); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Truncate(path, keepOpenSize))
 	f := open(t, path)
 	s := f.Section(".debug_x")
 	if len(s.relocs) != 1 || len(s.relocs[0].raw) != 24*n || f.m.fd == nil {
@@ -389,27 +369,17 @@ start:	.rept %d
 // caller nor for later callers, whether it is read through the mapping or with pread.
 func TestTruncatedSection(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	object, err := os.ReadFile(compile(t, smallC, "-g"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	object := must.Get(os.ReadFile(compile(t, smallC, "-g")))(t)
 	for _, size := range []int64{int64(len(object)), keepOpenSize} {
 		path := filepath.Join(t.TempDir(), "x.o")
 		write(t, path, string(object))
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
-		f, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Truncate(path, size))
+		f := must.Get(Open(path))(t)
 		s := f.Section(".debug_info")
 		if s.Plain() || (f.m.fd == nil) != (size < keepOpenSize) {
 			t.Fatal("not the file that the test needs")
 		}
-		if err := os.Truncate(path, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Truncate(path, 0))
 		for try := range 2 {
 			func() {
 				defer func() { recover() }()
@@ -448,9 +418,7 @@ func TestSymbolErrors(t *testing.T) {
 	} {
 		tt.sec.name, tt.sec.typ = ".symtab", stdelf.SHT_SYMTAB
 		f, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{tt.sec, strtab}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		syms, err := f.Symbols()
 		switch {
 		case tt.want == "" && (err != nil || len(syms.List) != 1 || syms.Name(&syms.List[0]) != "ok"):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -66,10 +67,7 @@ func FuzzCompressed(f *testing.F) {
 			s.flags = stdelf.SHF_COMPRESSED
 		}
 		image := buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{s})
-		file, err := Parse("fuzz", image)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(Parse("fuzz", image))(t)
 		for _, s := range file.Sections {
 			limit := max(smallDecompressed, usualRatio*len(image))
 			if data, err := s.Data(); err == nil && len(data) > limit {
@@ -97,9 +95,7 @@ func FuzzThin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		dir := t.TempDir()
 		for name, data := range map[string][]byte{"a.a": a, "b.a": b, "x.o": nil} {
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o666))
 		}
 		list, err := OpenInput(filepath.Join(dir, "a.a"), nil)
 		if err == nil && len(list) > 1+(len(a)+len(b))/60 { // a member's header has 60 bytes

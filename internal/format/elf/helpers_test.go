@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -15,18 +16,13 @@ func compile(t testing.TB, source string, flags ...string) string {
 
 func write(t testing.TB, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(content), 0o666))
 }
 
 // open opens path and closes it when the test ends.
 func open(t testing.TB, path string) *File {
 	t.Helper()
-	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Open(path))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -37,10 +33,7 @@ func content(t testing.TB, s *Section) []byte {
 	if s == nil {
 		t.Fatal("no such section")
 	}
-	data, err := s.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(s.Data())(t)
 	return data
 }
 
@@ -53,10 +46,7 @@ type namedSymbol struct {
 // symbolsOf reads a file's symbols.
 func symbolsOf(t *testing.T, f *File) []namedSymbol {
 	t.Helper()
-	symbols, err := f.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	symbols := must.Get(f.Symbols())(t)
 	var list []namedSymbol
 	for i := range symbols.List {
 		list = append(list, namedSymbol{symbols.List[i], symbols.Name(&symbols.List[i])})

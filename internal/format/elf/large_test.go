@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -22,23 +23,15 @@ func TestLargeSections(t *testing.T) {
 	.fill 20 << 20, 1, 0x5a
 	.byte 0x77
 `
-	if err := os.WriteFile(filepath.Join(dir, "large.s"), []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "large.s"), []byte(source), 0o666))
 	programtest.Run(t, dir, "gcc", "-c", "large.s")
 	f := open(t, filepath.Join(dir, "large.o"))
 	relocated, plain := f.Section(".debug_relocated"), f.Section(".debug_plain")
-	data, err := relocated.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(relocated.Data())(t)
 	if len(f.m.copies) != 1 || len(f.m.copies[0]) != len(data) {
 		t.Errorf("%d large copies, want only that of the relocated section", len(f.m.copies))
 	}
-	want, err := plain.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(plain.Data())(t)
 	for range 2 {
 		if got := binary.LittleEndian.Uint64(data); got != plain.Addr+7 {
 			t.Errorf("the relocated word is %#x, want %#x", got, plain.Addr+7)

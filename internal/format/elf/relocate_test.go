@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -44,10 +45,7 @@ func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 		}
 		sections++
 		for _, r := range s.relocs {
-			a, err := s.applier(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(s.applier(r))(t)
 			relocs += len(r.raw) / a.size()
 		}
 	}
@@ -63,13 +61,9 @@ func TestRelocateLikeLinker(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".o.gz")
 		t.Run(name, func(t *testing.T) {
 			obj, err := Parse(name, programtest.Gunzip(t, path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			linked, err := Parse(name, programtest.Gunzip(t, strings.TrimSuffix(path, ".o.gz")+".linked.gz"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			sections, relocs := compareLinked(t, obj, linked)
 			t.Logf("%d sections, %d relocations", sections, relocs)
 			if sections < 5 || relocs < 50 {
@@ -109,10 +103,7 @@ func checkSymbols(t *testing.T, obj, linked *File) {
 
 // TestRelocateGCC compiles with gcc for several DWARF versions, and links with GNU ld.
 func TestRelocateGCC(t *testing.T) {
-	source, err := os.ReadFile("testdata/machines/all.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("testdata/machines/all.c"))(t)
 	for _, flags := range [][]string{
 		{"-gdwarf-5", "-O2"}, {"-gdwarf-4", "-O2", "-ffunction-sections"}, {"-gdwarf-3", "-O0"},
 		{"-gdwarf-5", "-gdwarf64", "-O2"}, {"-m32", "-gdwarf-5", "-O2"}, {"-m32", "-gdwarf-2", "-O2"},
@@ -157,16 +148,13 @@ func relocated(t testing.TB, size, symbols int, rel []byte) *File {
 		binary.LittleEndian.PutUint16(table[24*i+6:], 5) // st_shndx
 		binary.LittleEndian.PutUint64(table[24*i+8:], uint64(i))
 	}
-	f, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{
+	f := must.Get(Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{
 		{name: ".debug_x", typ: stdelf.SHT_PROGBITS, data: make([]byte, size)},
 		{name: ".rela.debug_x", typ: stdelf.SHT_RELA, data: rel, info: 1, link: 3},
 		{name: ".symtab", typ: stdelf.SHT_SYMTAB, data: table, link: 4},
 		{name: ".strtab", typ: stdelf.SHT_STRTAB, data: []byte{0}},
 		{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, size: 64},
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	return f
 }
 
@@ -211,15 +199,9 @@ func TestRelocationErrors(t *testing.T) {
 }
 
 func TestULEBPairErrors(t *testing.T) {
-	f, err := Parse("riscv64", programtest.Gunzip(t, "testdata/machines/riscv64.o.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Parse("riscv64", programtest.Gunzip(t, "testdata/machines/riscv64.o.gz")))(t)
 	s := f.Section(".debug_rnglists")
-	syms, err := f.relSyms()
-	if err != nil {
-		t.Fatal(err)
-	}
+	syms := must.Get(f.relSyms())(t)
 	for _, tt := range []struct {
 		name  string
 		pairs [][3]uint64 // type, offset, addend

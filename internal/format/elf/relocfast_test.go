@@ -5,16 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // plainData returns a section's content, relocated in the plain way: only by the method run.
 func plainData(t *testing.T, s *Section) ([]byte, error) {
 	t.Helper()
-	a, err := s.applier(s.relocs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(s.applier(s.relocs[0]))(t)
 	a.data = bytes.Clone(s.raw)
 	if err := a.run(a.r.raw); err != nil {
 		return nil, err
@@ -49,10 +47,7 @@ func checkFast(t *testing.T, s *Section) (inParts bool, err error) {
 // TestFastEqualsPlain relocates the sections of real objects in the fast ways and in the plain way.
 func TestFastEqualsPlain(t *testing.T) {
 	for _, m := range []string{"x86_64", "aarch64", "riscv64", "loongarch64", "powerpc64le"} {
-		f, err := Parse(m, programtest.Gunzip(t, "testdata/machines/"+m+".o.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(m, programtest.Gunzip(t, "testdata/machines/"+m+".o.gz")))(t)
 		for _, s := range f.Sections {
 			if s.Plain() || s.compressed() {
 				continue
@@ -135,15 +130,10 @@ func BenchmarkRelocate(b *testing.B) {
 		rel = appendRela(rel, i*12, i%50, 10-i%8/7*9, i)
 	}
 	s := relocated(b, 12*n, 50, rel).Section(".debug_x")
-	a, err := s.applier(s.relocs[0])
-	if err != nil {
-		b.Fatal(err)
-	}
+	a := must.Get(s.applier(s.relocs[0]))(b)
 	a.data = make([]byte, 12*n)
 	for b.Loop() {
-		if err := a.runFast(rel); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, a.runFast(rel))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/reloc")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -25,9 +26,7 @@ func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	c := filepath.Join(dir, "x.c")
-	if err := os.WriteFile(c, []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(c, []byte(source), 0o666))
 	out := filepath.Join(dir, "x")
 	programtest.Run(t, "", "gcc", append(flags, "-o", out, c)...)
 	return out
@@ -36,15 +35,9 @@ func build(t *testing.T, flags ...string) string {
 // replaced returns the file with the given sections added or replaced.
 func replaced(t *testing.T, path string, sections ...Section) []byte {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
-	out, err := edit(f, nil, sections...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(edit(f, nil, sections...))(t)
 	return out
 }
 
@@ -100,9 +93,7 @@ func TestSet(t *testing.T) {
 			}
 			programtest.Run(t, "", "strip", "-g", "-o", dump, twicePath)
 			if flags[len(flags)-1] != "-c" && flags[len(flags)-1] != "-m32" {
-				if err := os.Chmod(twicePath, 0o777); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Chmod(twicePath, 0o777))
 				if err := exec.Command(twicePath).Run(); err != nil {
 					t.Errorf("the program no longer runs: %v", err)
 				}
@@ -114,10 +105,7 @@ func TestSet(t *testing.T) {
 // readSections returns the header and the content of each section, by index.
 func readSections(t *testing.T, path string) []stdelf.SectionHeader {
 	t.Helper()
-	f, err := stdelf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(stdelf.Open(path))(t)
 	defer f.Close()
 	var out []stdelf.SectionHeader
 	for _, s := range f.Sections {
@@ -155,18 +143,12 @@ func TestSetForeign(t *testing.T) {
 			out := replaced(t, plain, sec)
 			checkSections(t, out, []Section{sec})
 			a, err := stdelf.Open(plain)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer a.Close()
 			b, err := stdelf.NewFile(bytes.NewReader(out))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			want, err := a.Symbols()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			got, err := b.Symbols()
 			if err != nil || len(got) != len(want) {
 				t.Fatalf("%d symbols, want %d: %v", len(got), len(want), err)
@@ -208,9 +190,7 @@ func TestEditErrors(t *testing.T) {
 		{exe, "", Section{Name: ".BTF", Alloc: true}, "cannot be added"},
 	} {
 		f, err := elf.Open(tt.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		out, err := edit(f, []string{tt.removed}, tt.section)
 		if err == nil || !strings.Contains(err.Error(), tt.want) ||
 			!strings.HasPrefix(err.Error(), tt.path+": ") || len(out) > 0 {
@@ -225,10 +205,7 @@ func TestEditErrors(t *testing.T) {
 func TestPatch(t *testing.T) {
 	path := build(t, "-g")
 	out := replaced(t, path, Section{Name: ".kept", Data: []byte("new!\x00")})
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(os.ReadFile(path))(t)
 	if want := bytes.Replace(old, []byte("kept\x00"), []byte("new!\x00"), 1); !bytes.Equal(out, want) {
 		t.Error("more than the section has changed")
 	}
@@ -238,10 +215,7 @@ func TestPatch(t *testing.T) {
 func TestSetNameless(t *testing.T) {
 	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".a", Data: []byte("a")}}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(o.Bytes())(t)
 	le := binary.LittleEndian
 	table := data[le.Uint64(data[40:]):]
 	for i := range 4 {
@@ -251,10 +225,7 @@ func TestSetNameless(t *testing.T) {
 	section := Section{Name: ".BTF", Data: []byte("data"), Align: 4}
 	out := replaced(t, writeFile(t, data), section)
 	checkSections(t, out, []Section{section})
-	f, err := elf.Parse("x", out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse("x", out))(t)
 	if n := len(f.SectionsNamed(".BTF")); n != 1 {
 		t.Errorf("%d sections are named .BTF", n)
 	}
@@ -266,20 +237,14 @@ func TestPatchMovesNothing(t *testing.T) {
 		Sections: []Section{{Name: ".a", Data: []byte("first")}, {Name: ".gap", Data: make([]byte, 100)},
 			{Name: ".c", Data: []byte("third")}}}
 	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	le := binary.LittleEndian
 	le.PutUint64(data[le.Uint64(data[40:])+64*2+32:], 10) // the size of .gap
 	f, err := elf.Parse("x", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	patch := func(name, content string) ([]byte, error) {
 		e, err := NewEdit(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := e.Patch(name, []byte(content)); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -35,18 +36,9 @@ func TestHistory(t *testing.T) {
 			{[]Section{long, base}, []Section{btf}},
 			{[]Section{btf, base}, []Section{long, base}},
 		} {
-			once, err := editBTF(t, path, tt.second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			first, err := editBTF(t, path, tt.first)
-			if err != nil {
-				t.Fatal(err)
-			}
-			twice, err := editBTF(t, writeFile(t, first), tt.second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			once := must.Get(editBTF(t, path, tt.second))(t)
+			first := must.Get(editBTF(t, path, tt.first))(t)
+			twice := must.Get(editBTF(t, writeFile(t, first), tt.second))(t)
 			if path == both && len(tt.second) > len(tt.first) { // an inactive header is left
 				checkSections(t, twice, tt.second)
 			} else if !bytes.Equal(once, twice) {
@@ -61,10 +53,7 @@ func TestHistory(t *testing.T) {
 // editBTF writes sections into a file: .BTF alone, or .BTF and .BTF.base. If .BTF is alone, editBTF
 // removes .BTF.base from the file.
 func editBTF(t *testing.T, path string, sections []Section) ([]byte, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	var removed []string
 	if len(sections) == 1 {
@@ -79,19 +68,13 @@ func TestNothingStale(t *testing.T) {
 	large := writeFile(t, bytes.Repeat([]byte("STALE"), 20_000))
 	path := filepath.Join(t.TempDir(), "x.o")
 	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+large, build(t, "-c", "-g"), path)
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
 	out := replaced(t, path, Section{Name: ".BTF", Data: []byte("small")})
 	if bytes.Contains(out, []byte("STALE")) || len(out) > len(f.Bytes())-99_000 {
 		t.Errorf("%d of %d bytes", len(out), len(f.Bytes()))
 	}
-	after, err := elf.Parse("after", out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(elf.Parse("after", out))(t)
 	for i, s := range f.Sections {
 		a := after.Sections[i]
 		if s.Name != ".BTF" && (!bytes.Equal(s.Raw(), a.Raw()) || a.Name != s.Name ||
@@ -125,9 +108,7 @@ func TestUnusualOrder(t *testing.T) {
 		var last []byte
 		for range 3 {
 			f, err := elf.Parse("x", data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if data, err = edit(f, tt.removed, btf); err != nil {
 				t.Fatal(err)
 			}
@@ -149,10 +130,7 @@ func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
 	t.Helper()
 	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: sections}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(o.Bytes())(t)
 	le, n := binary.LittleEndian, len(sections)
 	shoff := le.Uint64(data[40:])
 	table := data[shoff:]

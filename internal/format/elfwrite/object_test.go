@@ -13,15 +13,14 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 func writeFile(t *testing.T, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.o")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	return path
 }
 
@@ -51,9 +50,7 @@ func TestObject(t *testing.T) {
 				o := &File{AddrSize: size, Order: order, Machine: uint16(machine),
 					Flags: 0x12345678, Sections: sections}
 				data, err := o.Bytes()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				again, err := o.Bytes()
 				if err != nil || !bytes.Equal(data, again) {
 					t.Error("two runs differ")
@@ -76,10 +73,7 @@ func TestObject(t *testing.T) {
 // checkSections checks that debug/elf finds the sections in want in a file.
 func checkSections(t *testing.T, data []byte, want []Section) {
 	t.Helper()
-	f, err := stdelf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(stdelf.NewFile(bytes.NewReader(data)))(t)
 	for _, w := range want {
 		s := f.Section(w.Name)
 		if s == nil {
@@ -123,14 +117,8 @@ func TestManySections(t *testing.T) {
 	for i := range 70_000 {
 		o.Sections = append(o.Sections, Section{Name: fmt.Sprint(".s", i), Data: []byte{byte(i)}})
 	}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse("x", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(o.Bytes())(t)
+	f := must.Get(elf.Parse("x", data))(t)
 	if s := f.Section(".s69999"); s == nil || len(f.Sections) != 70_003 ||
 		s.Raw()[0] != byte(69999&255) {
 		t.Errorf("%d sections, last %v", len(f.Sections), s)
@@ -141,15 +129,9 @@ func TestManySections(t *testing.T) {
 func someBTF(t *testing.T, order binary.ByteOrder) []byte {
 	t.Helper()
 	number := &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}
-	b, err := btf.NewBuilder([]btf.Type{&btf.Struct{Name: "embedded", Size: 4,
-		Members: []btf.Member{{Name: "field", Type: number}}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := b.Marshal(nil, &btf.MarshalOptions{Order: order})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.NewBuilder([]btf.Type{&btf.Struct{Name: "embedded", Size: 4,
+		Members: []btf.Member{{Name: "field", Type: number}}}}, nil))(t)
+	data := must.Get(b.Marshal(nil, &btf.MarshalOptions{Order: order}))(t)
 	return data
 }
 
@@ -158,14 +140,8 @@ func TestBTFReaders(t *testing.T) {
 	o := &File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []Section{{Name: ".BTF", Data: someBTF(t, binary.LittleEndian), Align: 4},
 			{Name: ".other", Data: []byte("x")}}}
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := btf.LoadSpecFromReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(o.Bytes())(t)
+	spec := must.Get(btf.LoadSpecFromReader(bytes.NewReader(data)))(t)
 	var s *btf.Struct
 	if err := spec.TypeByName("embedded", &s); err != nil {
 		t.Error(err)

@@ -17,15 +17,13 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Bytes returns the file of an object.
 func Bytes(t testing.TB, o elfwrite.File) []byte {
 	t.Helper()
-	data, err := o.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(o.Bytes())(t)
 	return data
 }
 
@@ -63,16 +61,12 @@ func Tar(t testing.TB, pairs ...string) string {
 		default:
 			h.Size = int64(len(pairs[i+1]))
 		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.WriteHeader(h))
 		if h.Size > 0 {
 			io.WriteString(w, pairs[i+1])
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return b.String()
 }
 
@@ -96,8 +90,6 @@ func Pack[T string | []byte](t testing.TB, name string, content T) T {
 	if err == nil {
 		_, err = w.Write([]byte(content))
 	}
-	if err = cmp.Or(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmp.Or(err, w.Close()))
 	return T(b.Bytes())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // pack runs a program that compresses data, or skips the test if it is not installed.
@@ -66,10 +67,7 @@ func blob(t testing.TB, order binary.ByteOrder, n int) []byte {
 	for i := range n {
 		b.Int("int", 1<<i, 0, 0)
 	}
-	data, err := b.Encode(btf.EncodeOptions{Layout: n%2 == 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{Layout: n%2 == 0}))(t)
 	return data
 }
 
@@ -84,13 +82,7 @@ func flat(parts ...string) []byte {
 // machineCode returns the beginning of an ELF file, which contains machine code.
 func machineCode(t testing.TB) []byte {
 	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(os.Executable())(t)
+	data := must.Get(os.ReadFile(path))(t)
 	return data[:min(len(data), 1<<18)]
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var release = regexp.MustCompile(`Linux version (\S+) `)
@@ -29,13 +30,9 @@ func TestKernels(t *testing.T) {
 	for _, path := range images {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			c, err := Unpack(path, data, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			version := release.FindSubmatch(c.Data)
 			if version == nil {
 				t.Fatalf("%s: no version of Linux", c.Label)
@@ -48,10 +45,7 @@ func TestKernels(t *testing.T) {
 			want := section(t, debug[0])
 			got, err := FindBTF(c.Data)
 			if c.Form == ELF {
-				f, perr := elf.Parse(c.Label, c.Data)
-				if perr != nil {
-					t.Fatal(perr)
-				}
+				f := must.Get(elf.Parse(c.Label, c.Data))(t)
 				if s := f.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), want) {
 					t.Errorf("%s: section .BTF is %v, want %d bytes", c.Label, s, len(want))
 				}
@@ -68,18 +62,12 @@ func TestKernels(t *testing.T) {
 // section returns the section .BTF of vmlinux, as the standard library reads it, or nil.
 func section(t *testing.T, path string) []byte {
 	t.Helper()
-	f, err := stdelf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(stdelf.Open(path))(t)
 	defer f.Close()
 	s := f.Section(".BTF")
 	if s == nil {
 		return nil
 	}
-	data, err := s.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(s.Data())(t)
 	return data
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestFormats unpacks the output of the programs that compress kernels, as a file and in images.
@@ -98,9 +100,7 @@ func TestSeeds(t *testing.T) {
 	}
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		c, err := Unpack(path, data, 0)
 		if err != nil {
 			t.Error(err)
@@ -137,25 +137,17 @@ func TestNotPacked(t *testing.T) {
 
 // TestDamage checks the errors for images that can't be unpacked.
 func TestDamage(t *testing.T) {
-	seed, err := os.ReadFile("testdata/flat.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := must.Get(os.ReadFile("testdata/flat.zst"))(t)
 	const size = 402 // the decompressed size of the other files in testdata
 	good := bzImage(withSize(seed, size))
-	if _, err := Unpack("x", good, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Unpack("x", good, 0))(t)
 	set := func(image []byte, off int, value uint32) []byte {
 		image = bytes.Clone(image)
 		binary.LittleEndian.PutUint32(image[off:], value)
 		return image
 	}
 	efi := zboot("zstd", seed)
-	small, err := os.ReadFile("testdata/flat.lzma")
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := must.Get(os.ReadFile("testdata/flat.lzma"))(t)
 	for _, c := range []struct {
 		name string
 		data []byte

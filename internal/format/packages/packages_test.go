@@ -17,6 +17,7 @@ import (
 	"github.com/google/rpmpack"
 
 	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -73,9 +74,7 @@ func tree(t *testing.T) programtest.Dir {
 	for name, content := range contents {
 		d.Write("tree/"+name, content)
 	}
-	if err := os.Symlink("../a.ko", d.Path("tree/"+link)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("../a.ko", d.Path("tree/"+link)))
 	return d
 }
 
@@ -105,10 +104,7 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(form, func(t *testing.T) {
 			programtest.Run(t, d.Path(""), argv[0], argv[1:]...)
-			data, err := os.ReadFile(d.Path("out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(d.Path("out")))(t)
 			compare(t, data)
 		})
 	}
@@ -145,20 +141,15 @@ func compare(t *testing.T, data []byte) {
 // rpm makes an RPM package with rpmpack.
 func rpm(t testing.TB, compressor string) []byte {
 	t.Helper()
-	r, err := rpmpack.NewRPM(rpmpack.RPMMetaData{Name: "p", Version: "1", Release: "1",
-		Arch: "noarch", Compressor: compressor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(rpmpack.NewRPM(rpmpack.RPMMetaData{Name: "p", Version: "1", Release: "1",
+		Arch: "noarch", Compressor: compressor}))(t)
 	for name, content := range contents {
 		r.AddFile(rpmpack.RPMFile{Name: "/" + name, Body: []byte(content), Mode: 0o644})
 	}
 	r.AddFile(rpmpack.RPMFile{Name: "/" + link, Body: []byte("../a.ko"), Mode: 0o120777})
 	r.AddFile(rpmpack.RPMFile{Name: "/usr/lib/modules", Mode: 0o40755})
 	var out bytes.Buffer
-	if err := r.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Write(&out))
 	return out.Bytes()
 }
 
@@ -168,13 +159,9 @@ func tarOf(t testing.TB, headers ...tar.Header) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, h := range headers {
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.WriteHeader(&h))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return out.Bytes()
 }
 
@@ -219,14 +206,10 @@ func sparseTar(t testing.TB, size int64) []byte {
 	if err == nil {
 		_, err = w.Write([]byte(records))
 	}
-	if err = errors.Join(err, w.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, w.Flush()))
 	out := b.Bytes()
 	sum, err := strconv.ParseInt(string(out[148:154]), 8, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	copy(out[148:], fmt.Sprintf("%06o", sum+'x'-tar.TypeReg))
 	out[156] = 'x'
 	return append(out, tarOf(t, tar.Header{Name: "a.ko", Typeflag: tar.TypeReg})...)
@@ -256,16 +239,10 @@ func cpioFiles(t testing.TB, headers ...cpio.Header) []byte {
 	var out bytes.Buffer
 	w := cpio.NewWriter(&out)
 	for _, h := range headers {
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(make([]byte, h.Size)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.WriteHeader(&h))
+		must.Get(w.Write(make([]byte, h.Size)))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return out.Bytes()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // stored lists objects with skeleton units. Their .dwo files are beside them.
@@ -23,9 +24,7 @@ var packages = map[string]int{"clang-5": 1, "gcc-4": 2}
 func convertStored(t testing.TB, name string, split *splitdwarf.Finder) error {
 	t.Helper()
 	f, err := elf.Open(filepath.Join("testdata", name+".o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	defer split.Close()
 	set := features.Default().With(features.GlobalVar)
@@ -61,25 +60,17 @@ func TestStored(t *testing.T) {
 // must not panic.
 func FuzzFile(f *testing.F) {
 	for i, name := range stored {
-		data, err := os.ReadFile(filepath.Join("testdata", name+".dwo"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("testdata", name+".dwo")))(f)
 		f.Add(uint8(i), data)
 	}
 	for name, i := range packages {
-		data, err := os.ReadFile(filepath.Join("testdata", name+".dwp"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("testdata", name+".dwp")))(f)
 		f.Add(uint8(i), data)
 		f.Add(uint8(i+4), data)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		path := filepath.Join(t.TempDir(), "given")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o666))
 		_ = convertStored(t, stored[int(which)%len(stored)], named(path))
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -62,10 +63,7 @@ func compile(t *testing.T, source string, command ...string) string {
 func compiled(t *testing.T, source string) *btf.Blob {
 	t.Helper()
 	o := compile(t, source, "gcc", "-gbtf", "-fno-eliminate-unused-debug-types")
-	b, err := btf.ReadOne(o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.ReadOne(o, nil))(t)
 	return b
 }
 
@@ -116,9 +114,7 @@ func tagged(b *btf.Blob) map[string]uint32 {
 func sameLayouts(t *testing.T, b *btf.Blob) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := cheader.Write(&text, b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cheader.Write(&text, b, nil))
 	again := compiled(t, text.String())
 	known := tagged(again)
 	for name, id := range tagged(b) {
@@ -295,9 +291,7 @@ func TestNames(t *testing.T) {
 		fmt.Fprintf(&uses, "int get_%[1]s(struct %[1]s *x) { return x->%[1]s; }\n", name)
 	}
 	var text bytes.Buffer
-	if err := cheader.Write(&text, b.Finish(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cheader.Write(&text, b.Finish(), nil))
 	compileEverywhere(t, text.String()+uses.String(), with64...)
 	compileEverywhere(t, text.String(), with32...)
 }
@@ -338,9 +332,7 @@ func TestNumbers(t *testing.T) {
 		}
 		blob := b.Finish()
 		var text bytes.Buffer
-		if err := cheader.Write(&text, blob, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cheader.Write(&text, blob, nil))
 		compileEverywhere(t, text.String()+assertions(blob), c.machines...)
 	}
 }
@@ -360,18 +352,10 @@ func TestBpftool(t *testing.T) {
 	}
 	o := compile(t, strings.Join(lines, ""), "gcc", "-std=gnu17", "-gbtf",
 		"-fno-eliminate-unused-debug-types")
-	theirs, err := exec.Command("bpftool", "btf", "dump", "file", o, "format", "c").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := btf.ReadOne(o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := must.Get(exec.Command("bpftool", "btf", "dump", "file", o, "format", "c").Output())(t)
+	b := must.Get(btf.ReadOne(o, nil))(t)
 	var ours bytes.Buffer
-	if err := cheader.Write(&ours, b, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cheader.Write(&ours, b, nil))
 	// bpftool writes its pragmas for all compilers
 	guards := strings.NewReplacer("#ifdef __clang__\n#if __has_attribute(preserve_access_index)\n", "",
 		"#endif\n#endif\n#elif defined(__GNUC__)\n"+
@@ -403,16 +387,12 @@ func TestNoWarnings(t *testing.T) {
 	f := b.Func("bpf_arena", proto, btf.LinkageStatic)
 	b.DeclTag("bpf_kfunc", f, 1<<32-1)
 	var text bytes.Buffer
-	if err := cheader.Write(&text, b.Finish(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cheader.Write(&text, b.Finish(), nil))
 	if !strings.Contains(text.String(), "__attribute__((address_space(1))) *bpf_arena(void)") {
 		t.Error("no such attribute in\n" + text.String())
 	}
 	path := filepath.Join(t.TempDir(), "x.c")
-	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, text.Bytes(), 0o666))
 	for command, want := range map[string]string{
 		"gcc": "", "clang": "", "clang -target bpf": "",
 		"gcc -D__bpf__ -DBPF_NO_PRESERVE_ACCESS_INDEX": "",

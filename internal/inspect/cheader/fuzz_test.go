@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 	"github.com/rules-btf/rules_btf/internal/inspect/stats"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // FuzzWrite prints any BTF that can be parsed, in all output forms. Write must not panic, and a
@@ -24,10 +25,7 @@ func FuzzWrite(f *testing.F) {
 		b.Ref(btf.KindTypedef, "bool", b.Ref(btf.KindPtr, "", b.Ref(btf.KindTypeTag, "\x1b\n\xff", tag)))
 		b.Enum(btf.KindEnum, "e", 4, false, value(b, "true", 1))
 		addSites(b)
-		data, err := b.Encode(btf.EncodeOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(b.Encode(btf.EncodeOptions{}))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -35,12 +33,8 @@ func FuzzWrite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := dump.Raw(io.Discard, b); err != nil {
-			t.Fatal(err)
-		}
-		if err := stats.Take(b, 3).WriteText(io.Discard); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, dump.Raw(io.Discard, b))
+		must.OK(t, stats.Take(b, 3).WriteText(io.Discard))
 		var one, two bytes.Buffer
 		first, second := cheader.Write(&one, b, nil), cheader.Write(&two, b, nil)
 		if !bytes.Equal(one.Bytes(), two.Bytes()) || (first == nil) != (second == nil) {
@@ -71,9 +65,7 @@ func TestSites(t *testing.T) {
 	b.Int("int", 4, btf.IntSigned, 0)
 	b.Composite(btf.KindStruct, "s", 4, false, member(b, "x", 1, 0))
 	var before, after bytes.Buffer
-	if err := cheader.Write(&before, b.Finish(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cheader.Write(&before, b.Finish(), nil))
 	addSites(b)
 	if err := cheader.Write(&after, b.Finish(), nil); err != nil ||
 		after.String() != before.String() {

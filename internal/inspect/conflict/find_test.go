@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -30,13 +31,9 @@ func compile(t *testing.T, src string) program {
 		dir.Write(name, text)
 		dir.Run("gcc", "-g", "-O1", "-c", "-o", name+".o", name)
 		f, err := elf.Open(dir.Path(name + ".o"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		o, err := convert.File(f, convert.Options{Features: features.Default()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if p[strings.TrimSuffix(name, ".c")], err = object.Merge(o.Object); err != nil {
 			t.Fatal(err)
 		}
@@ -53,27 +50,18 @@ func (p program) find(t *testing.T, bases []Base, order ...string) *Report {
 	for _, input := range order {
 		m := object.NewMerger()
 		for _, name := range strings.Split(input, "+") {
-			if err := m.Add(name, p[name]); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.Add(name, p[name]))
 		}
-		if err := in.Add(input, m.Object()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, in.Add(input, m.Object()))
 	}
-	r, err := in.Find(bases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(in.Find(bases))(t)
 	return r
 }
 
 func text(t *testing.T, r *Report, all bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.WriteText(&b, all); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.WriteText(&b, all))
 	return b.String()
 }
 
@@ -330,13 +318,9 @@ struct later { int i; }; struct fine { struct later *p; };
 int m(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + r->p->i; }
 `)
 	res, err := link.Link([]*object.Object{p["a"], p["b"]}, link.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b, err := btf.Parse(res.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const want = `struct s: 2 definitions
   A in k.btf (base)
   B in 1 unit: m (m.c)
@@ -349,17 +333,11 @@ int m(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + r->p-
 	}
 	// Split BTF includes its base, which must not be listed as another holder.
 	parsed, err := base.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	res, err = link.Link([]*object.Object{p["m"]}, link.Options{Base: parsed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	split, err := btf.Parse(res.BTF, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if p["m"], err = object.FromBTF(object.Target{}, split); err != nil {
 		t.Fatal(err)
 	}
@@ -383,9 +361,7 @@ struct s { long i; }; struct user { struct s *s; };
 int c(struct user *p) { return p->s->i; }
 `)
 	got, err := json.Marshal(p.find(t, nil, "c", "a+b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := strings.Join(strings.Fields(`
 {"schema":1,"files":2,"units":3,"conflicts":[
  {"kind":"struct","name":"s","because":[],"definitions":[

@@ -16,6 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // randomBlob makes BTF with few names. The types that have these names refer to each other, mostly
@@ -53,15 +54,10 @@ func randomBlob(r *rand.Rand) *btf.Blob {
 // counts returns, for each name with several definitions, how many an independent reader finds.
 func counts(t *testing.T, data []byte) map[Name]int {
 	t.Helper()
-	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(cilium.LoadSpecFromReader(bytes.NewReader(data)))(t)
 	n := map[Name]int{}
 	for typ, err := range spec.All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		kind := ""
 		switch typ := typ.(type) {
 		case *cilium.Struct:
@@ -139,14 +135,8 @@ func TestRandom(t *testing.T) {
 		for _, n := range names {
 			all = append(all, p[n])
 		}
-		linked, err := link.Link(all, link.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := btf.Parse(linked.BTF, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		linked := must.Get(link.Link(all, link.Options{}))(t)
+		b := must.Get(btf.Parse(linked.BTF, nil))(t)
 		got := map[Name]int{}
 		spell := map[Name]map[string]bool{}
 		for id := uint32(1); id < b.EndID(); id++ {
@@ -225,9 +215,7 @@ func TestKernel(t *testing.T) {
 		t.Skipf("no BTF of a running kernel: %v", err)
 	}
 	o, err := object.ReadFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r := program{path: o}.find(t, nil, path)
 	got := map[Name]int{}
 	for i := range r.Conflicts {

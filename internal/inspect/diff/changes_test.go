@@ -12,33 +12,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // compile makes the BTF of a C file.
 func compile(t *testing.T, src string) *btf.Blob {
 	t.Helper()
-	f, err := elf.Open(programtest.Compile(t, src, "gcc", "-g", "-O1", "-c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(programtest.Compile(t, src, "gcc", "-g", "-O1", "-c")))(t)
 	defer f.Close()
-	o, err := convert.File(f, convert.Options{Features: features.Default()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	merged, err := object.Merge(o.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	linked, err := link.WithUnits(merged, link.Options{Features: merged.Features})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := btf.Parse(linked.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(convert.File(f, convert.Options{Features: features.Default()}))(t)
+	merged := must.Get(object.Merge(o.Object))(t)
+	linked := must.Get(link.WithUnits(merged, link.Options{Features: merged.Features}))(t)
+	b := must.Get(btf.Parse(linked.BTF, nil))(t)
 	return b
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const runningKernel = "/sys/kernel/btf/vmlinux"
@@ -19,9 +20,7 @@ func kernel(t testing.TB) *btf.Blob {
 		t.Skip("SKIPPED: no BTF of a running kernel:", err)
 	}
 	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b
 }
 
@@ -225,10 +224,7 @@ func checkPair(t *testing.T, a, b *btf.Blob) {
 func FuzzCompare(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	enc := func(b *btf.Blob) []byte {
-		data, err := btf.Encode(b, btf.EncodeOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(f)
 		return data
 	}
 	for range 10 {

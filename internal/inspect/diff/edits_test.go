@@ -11,6 +11,7 @@ import (
 	cilium "github.com/cilium/ebpf/btf"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // madeMember is a member of a struct that the test makes. Its name changes; its id does not.
@@ -166,14 +167,8 @@ func TestRandomEdits(t *testing.T) {
 			src += fmt.Sprintf("} v%d;\n", i)
 		}
 		blobs[side] = compile(t, src)
-		data, err := btf.Encode(blobs[side], btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(btf.Encode(blobs[side], btf.EncodeOptions{}))(t)
+		spec := must.Get(cilium.LoadSpecFromReader(bytes.NewReader(data)))(t)
 		for i, members := range made[side] {
 			types := map[string]string{}
 			for _, m := range members {
@@ -181,9 +176,7 @@ func TestRandomEdits(t *testing.T) {
 				types[fmt.Sprintf("u%d", m.id)] = "char"
 			}
 			var s *cilium.Struct
-			if err := spec.TypeByName(fmt.Sprintf("s%d", i), &s); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, spec.TypeByName(fmt.Sprintf("s%d", i), &s))
 			places[side][i], sizes[side][i] = map[string]placedMember{}, s.Size
 			placesOf(s.Members, 0, "", types, places[side][i])
 		}

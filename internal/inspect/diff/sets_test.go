@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // randomSet makes a kernel and modules. All sets that are made with the same seed have the same
@@ -75,13 +76,7 @@ func TestSets(t *testing.T) {
 // onto returns a copy of split BTF on a kernel with the same ids.
 func onto(t *testing.T, b, kernel *btf.Blob) *btf.Blob {
 	t.Helper()
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := btf.Parse(data, kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
+	out := must.Get(btf.Parse(data, kernel))(t)
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSites prints what the kernel's selftest of bpftool makes (mk_loc_btf in
@@ -41,9 +42,7 @@ func TestSites(t *testing.T) {
 		b.LocProto(0, 3, 99)
 		b.Locsec("inline.init.text", btf.Site{Func: 99, LocProto: 98})
 		var got strings.Builder
-		if err := dump.Raw(&got, b.Finish()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, dump.Raw(&got, b.Finish()))
 		if got.String() != sitesText {
 			t.Errorf("%v: printed\n%s", order, got.String())
 		}

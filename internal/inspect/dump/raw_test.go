@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // example returns BTF with types of all kinds.
@@ -90,13 +91,9 @@ const exampleText = `[1] INT 'int' size=4 bits_offset=0 nr_bits=32 encoding=SIGN
 func TestRaw(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		data, err := example(order).Encode(btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		b, err := btf.Parse(data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if text := raw(t, b); text != exampleText {
 			t.Errorf("%v:\n%s", order, text)
 		}
@@ -104,9 +101,7 @@ func TestRaw(t *testing.T) {
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "btf")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o666))
 		theirs, err := exec.Command("bpftool", "btf", "dump", "file", path, "format", "raw").Output()
 		if err != nil || string(theirs) != exampleText {
 			t.Errorf("bpftool: %v\n%s", err, theirs)
@@ -117,9 +112,7 @@ func TestRaw(t *testing.T) {
 func raw(t *testing.T, b *btf.Blob) string {
 	t.Helper()
 	var text bytes.Buffer
-	if err := dump.Raw(&text, b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, dump.Raw(&text, b))
 	return text.String()
 }
 
@@ -134,14 +127,9 @@ func TestSplit(t *testing.T) {
 	if text := raw(t, b); text != want {
 		t.Error(text)
 	}
-	ids, err := dump.Named(b, []string{"s", "double", "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := must.Get(dump.Named(b, []string{"s", "double", "s"}))(t)
 	var text bytes.Buffer
-	if err := dump.Some(&text, b, ids); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, dump.Some(&text, b, ids))
 	if want := exampleText[strings.Index(exampleText, "[7]"):strings.Index(exampleText, "[8]")] +
 		"[23] FLOAT 'double' size=8\n[27] TYPEDEF 's' type_id=7\n"; text.String() != want {
 		t.Error(text.String())

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // sitesBTF has sites of two functions, one of which is variadic.
@@ -36,9 +37,7 @@ func sitesBTF() *btf.Blob {
 
 func TestSites(t *testing.T) {
 	none, err := NamesOf(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	x86 := none
 	x86.Register = registerX86
 	x86.Caller = func(section string, offset uint32) string {
@@ -82,9 +81,7 @@ caller+0x2c  one(fd = %edi, mask = 0x4000, ...)
 `},
 	} {
 		var out bytes.Buffer
-		if err := WriteSites(&out, sitesBTF(), c.names, c.in, c.json); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, WriteSites(&out, sitesBTF(), c.names, c.in, c.json))
 		if out.String() != c.want {
 			t.Errorf("%s:\n%swant\n%s", c.what, out.String(), c.want)
 		}
@@ -98,15 +95,9 @@ caller+0x2c  one(fd = %edi, mask = 0x4000, ...)
 
 // TestNamesOf finds the function around an address of a relocatable file.
 func TestNamesOf(t *testing.T) {
-	f, err := elf.Parse("file", filetest.ELF(t, elfwrite.Section{Name: ".text",
-		Data: make([]byte, 64), Alloc: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := NamesOf(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Parse("file", filetest.ELF(t, elfwrite.Section{Name: ".text",
+		Data: make([]byte, 64), Alloc: true})))(t)
+	n := must.Get(NamesOf(f))(t)
 	for _, section := range []string{".text", ".other"} {
 		if s := n.Caller(section, 8); s != "" { // the file has no symbols
 			t.Errorf("the caller in %s is %s", section, s)

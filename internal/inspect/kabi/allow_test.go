@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestParseAllowance(t *testing.T) {
@@ -49,16 +50,11 @@ func TestAllow(t *testing.T) {
 	} {
 		o := Options{Symbols: symbols(t, "f g h")}
 		for _, text := range c.allow {
-			a, err := ParseAllowance(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(ParseAllowance(text))(t)
 			o.Allow = append(o.Allow, a)
 		}
 		r, result, err := Compare(FromSide(diff.Side{a}), FromSide(diff.Side{b}), [2]string{}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		matched := []int{}
 		for _, a := range r.Allowances {
 			matched = append(matched, a.Matched)

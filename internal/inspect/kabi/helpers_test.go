@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -27,19 +28,14 @@ func compile(t testing.TB, src string) *btf.Blob {
 		t.Fatalf("%v\n%s", err, src)
 	}
 	b, err := btf.Parse(made.BTF, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b
 }
 
 // symbols makes a list from names that are separated by spaces.
 func symbols(t testing.TB, names string) []Symbol {
 	t.Helper()
-	list, err := ReadSymbols([]byte(strings.ReplaceAll(names, " ", "\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(ReadSymbols([]byte(strings.ReplaceAll(names, " ", "\n"))))(t)
 	return list
 }
 

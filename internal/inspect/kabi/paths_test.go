@@ -7,11 +7,12 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestPaths: the path to each type is the shortest one, and the counts are right.
 func TestPaths(t *testing.T) {
-	b, err := FromSide(diff.Side{compile(t, `
+	b := must.Get(FromSide(diff.Side{compile(t, `
 		struct leaf { int x; };
 		typedef struct leaf leaf_t;
 		union u { long l; };
@@ -25,10 +26,7 @@ func TestPaths(t *testing.T) {
 		struct ring *var;
 		typedef struct { struct far far; } anonymous;
 		void by_typedef(anonymous *a) {}`)}).Reduce(
-		symbols(t, "alpha zeta near var by_typedef"), func(string) bool { return false })
-	if err != nil {
-		t.Fatal(err)
-	}
+		symbols(t, "alpha zeta near var by_typedef"), func(string) bool { return false }))(t)
 	r := newReached(b)
 	var lines []string
 	for id, x := range b.All() {

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/btftext"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // module makes split BTF with a struct ops, a function that the module exports, and a function that
@@ -45,9 +46,7 @@ const kernelSource = `struct fs { int count; };
 func text(t testing.TB, b *btf.Blob) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := btftext.Write(&out, b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, btftext.Write(&out, b))
 	return out.String()
 }
 
@@ -103,13 +102,9 @@ func TestReduce(t *testing.T) {
 		{"nothing", "nothing", "", "nil"},
 	} {
 		list, err := ReadSymbols([]byte(c.symbols))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		b, err := FromSet(set).Reduce(list, func(title string) bool { return title == c.declared })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got := "nil"
 		if b != nil {
 			got = unread.ReplaceAllString(text(t, b), "")
@@ -130,9 +125,7 @@ func TestReferenceIsEqual(t *testing.T) {
 		t.Fatal(report, err)
 	}
 	again, err := btftext.Read([]byte(text(t, b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	reference := FromSide(diff.Side{again})
 	r, result, err := Compare(reference, kernel, [2]string{}, Options{Symbols: SymbolsOf(again)})
 	if err != nil || !result.Same() || r.Symbols != 2 {
@@ -147,10 +140,7 @@ func TestReferenceIsEqual(t *testing.T) {
 func TestOrder(t *testing.T) {
 	kernel := compile(t, kernelSource)
 	list := symbols(t, "wake helper unrelated")
-	want, err := FromSide(diff.Side{kernel}).Reduce(list, func(string) bool { return false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(FromSide(diff.Side{kernel}).Reduce(list, func(string) bool { return false }))(t)
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		order := rnd.Perm(len(kernel.Types))
@@ -166,9 +156,7 @@ func TestOrder(t *testing.T) {
 			}, func(id uint32) uint32 { return at[id] })
 		}
 		got, err := FromSide(diff.Side{b.Finish()}).Reduce(list, func(string) bool { return false })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if text(t, got) != text(t, want) {
 			t.Fatalf("seed %d:\n%s", seed, text(t, got))
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // example returns split BTF whose base has an int and the name "x".
@@ -26,14 +27,8 @@ func example(t *testing.T) *btf.Blob {
 	b.Datasec(".data", 64, btf.Secinfo{Type: 7, Size: 4})                         // 8
 	b.Enum(btf.KindEnum, "e", 4, false, btf.Enumerator{NameOff: b.Name("VALUE")}) // 9
 	b.Name("unused")
-	data, err := b.Encode(btf.EncodeOptions{Layout: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := btf.Parse(data, b.Blob.Base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{Layout: true}))(t)
+	x := must.Get(btf.Parse(data, b.Blob.Base))(t)
 	return x
 }
 
@@ -41,9 +36,7 @@ func example(t *testing.T) *btf.Blob {
 func TestText(t *testing.T) {
 	b := example(t)
 	var text strings.Builder
-	if err := Take(b, 2).WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Take(b, 2).WriteText(&text))
 	const want = `318 bytes: header 32, types 164 (51.6%), layout 80, strings 42 (13.2%)
 8 types, ids 2 to 9; 9 strings
 The base has 1 type and 7 bytes of strings. 3 of 8 references
@@ -115,9 +108,7 @@ func TestInline(t *testing.T) {
 		t.Errorf("%+v", *r.Inline)
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.WriteText(&text))
 	for _, want := range []string{
 		"no variables\n4 sites of 2 inlined functions; the locations of 3 of 5 parameters are known\n",
 		"  LOCSEC          2          0         4     72",

@@ -19,6 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // blob makes raw BTF.
@@ -26,10 +27,7 @@ func blob(t testing.TB, base *btf.Blob, add func(b *btf.Builder)) ([]byte, *btf.
 	t.Helper()
 	b := btf.NewBuilder(nil, base, nil)
 	add(b)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return data, b.Blob
 }
 
@@ -55,12 +53,8 @@ func embeds(name string) func(b *btf.Builder) {
 func put(t testing.TB, dir, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	return path
 }
 
@@ -77,10 +71,7 @@ func someRelease(t testing.TB, dir string) Release {
 		b.Composite(btf.KindStruct, "raid", 8, false, btf.Member{NameOff: b.Name("disk"), Type: 5})
 	})
 	rawOther, _ := blob(t, kernel, embeds("other"))
-	distilled, split, err := distill.Encode(rawOther, kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	distilled, split := must.Get2(distill.Encode(rawOther, kernel))(t)
 	note := binary.LittleEndian.AppendUint32(nil, 4)
 	note = binary.LittleEndian.AppendUint32(note, 3)
 	note = binary.LittleEndian.AppendUint32(note, 3)
@@ -105,17 +96,10 @@ func someRelease(t testing.TB, dir string) Release {
 // tarOf builds a release, and returns the tar archive uncompressed and compressed.
 func tarOf(t *testing.T, r Release) (plain, compressed []byte) {
 	t.Helper()
-	a, err := Build(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(r))(t)
 	var p, c bytes.Buffer
-	if err := a.WriteTar(&p, ".tar"); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.WriteTar(&c, ".tar.zst"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.WriteTar(&p, ".tar"))
+	must.OK(t, a.WriteTar(&c, ".tar.zst"))
 	return p.Bytes(), c.Bytes()
 }
 
@@ -133,10 +117,7 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("seed %d: different bytes", seed)
 		}
 	}
-	z, err := zstd.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zstd.NewReader(bytes.NewReader(compressed)))(t)
 	defer z.Close()
 	if back, err := io.ReadAll(z); err != nil || !bytes.Equal(back, plain) {
 		t.Errorf("the decompressed tar differs: %v", err)
@@ -147,42 +128,27 @@ func TestSameBytes(t *testing.T) {
 func TestTar(t *testing.T) {
 	r := someRelease(t, t.TempDir())
 	plain, _ := tarOf(t, r)
-	a, err := Build(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(r))(t)
 	dir := t.TempDir()
-	if err := a.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.WriteDir(dir))
 	var inTar, inDir []string
 	for x := tar.NewReader(bytes.NewReader(plain)); ; {
 		h, err := x.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		data, err := io.ReadAll(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if h.Mode != 0o444 || h.Uid+h.Gid != 0 || h.Uname+h.Gname != "" ||
 			h.ModTime.Unix() != 0 || h.Typeflag != tar.TypeReg || h.Format != tar.FormatUSTAR {
 			t.Errorf("%+v", h)
 		}
 		inTar = append(inTar, h.Name+" "+string(data))
 	}
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(os.ReadDir(dir))(t)
 	for _, e := range list {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		if info, err := e.Info(); err != nil || info.Mode() != 0o444 {
 			t.Errorf("%s: mode %v, %v", e.Name(), info.Mode(), err)
 		}
@@ -196,9 +162,7 @@ func TestTar(t *testing.T) {
 // TestManifest checks what the manifest says about each file.
 func TestManifest(t *testing.T) {
 	a, err := Build(someRelease(t, t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m := a.Manifest
 	if m.Version != 1 || m.Release != "7.2.12-test" || m.BuildID != "abcdef" {
 		t.Errorf("version %d, release %s, build id %s", m.Version, m.Release, m.BuildID)
@@ -232,9 +196,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf("the manifest says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	data, err := m.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again, err := parseManifest(data)
 	if err != nil || fmt.Sprint(*again) != fmt.Sprint(m) {
 		t.Errorf("read again, the manifest is %+v, %v", again, err)
@@ -246,10 +208,7 @@ func TestDistilledFile(t *testing.T) {
 	dir := t.TempDir()
 	r := someRelease(t, dir)
 	want, _ := tarOf(t, r)
-	s, err := readSource(filepath.Join(dir, "other.ko"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(readSource(filepath.Join(dir, "other.ko")))(t)
 	r.Modules[3].File = put(t, dir, "other.btf", s.raw)
 	r.Distilled = map[string]string{"other": put(t, dir, "base.btf", s.distilled)}
 	if got, _ := tarOf(t, r); !bytes.Equal(got, want) {
@@ -262,14 +221,9 @@ func TestBpftool(t *testing.T) {
 	if _, err := exec.LookPath("bpftool"); err != nil {
 		t.Skip("SKIPPED: no bpftool (./bazelw --root-exec has it)")
 	}
-	a, err := Build(someRelease(t, t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(someRelease(t, t.TempDir())))(t)
 	dir := t.TempDir()
-	if err := a.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.WriteDir(dir))
 	for _, c := range []struct{ file, want string }{
 		{"disk", "[5] STRUCT 'disk' size=8 vlen=1\n\t'list' type_id=2 bits_offset=0\n"},
 		{"nf_nat", "[5] STRUCT 'opts' size=8 vlen=1\n\t'list' type_id=2 bits_offset=0\n"},
@@ -311,9 +265,7 @@ func TestBuildID(t *testing.T) {
 		t.Fatalf("objcopy: %v %s", err, out)
 	}
 	out, err := exec.Command("readelf", "-n", file).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, want, _ := strings.Cut(string(out), "Build ID: ")
 	want, _, _ = strings.Cut(want, "\n")
 	a, err := Build(Release{Name: "1", Vmlinux: file, Jobs: 1})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // damage is a directory with an archive that a test case damages.
@@ -176,19 +177,11 @@ var damages = []damageTest{
 // damagedDir writes the archive of someRelease to a directory, and damages it.
 func damagedDir(t *testing.T, c damageTest) string {
 	t.Helper()
-	a, err := Build(someRelease(t, t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(someRelease(t, t.TempDir())))(t)
 	d := &damage{t, t.TempDir(), &a.Manifest}
-	if err := a.WriteDir(d.dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.WriteDir(d.dir))
 	c.change(d)
-	data, err := d.m.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(d.m.Encode())(t)
 	os.Remove(filepath.Join(d.dir, ManifestName))
 	put(t, d.dir, ManifestName, data)
 	return d.dir
@@ -210,10 +203,7 @@ func TestCheck(t *testing.T) {
 	for _, c := range damages {
 		t.Run(c.what, func(t *testing.T) {
 			path := filepath.Join(damagedDir(t, c), ManifestName)
-			found, err := Check(path, Options{Rules: bootRules, Jobs: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(Check(path, Options{Rules: bootRules, Jobs: 2}))(t)
 			wantProblems(t, found, c.want)
 		})
 	}
@@ -239,18 +229,10 @@ func TestNoManifest(t *testing.T) {
 
 // TestMissingFields removes each field of each file in a manifest.
 func TestMissingFields(t *testing.T) {
-	a, err := Build(someRelease(t, t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := a.Manifest.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(someRelease(t, t.TempDir())))(t)
+	data := must.Get(a.Manifest.Encode())(t)
 	var whole map[string]any
-	if err := json.Unmarshal(data, &whole); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(data, &whole))
 	for i, file := range whole["files"].([]any) {
 		file := file.(map[string]any)
 		for name, value := range file {
@@ -259,10 +241,7 @@ func TestMissingFields(t *testing.T) {
 				func() { file[name] = nil },
 			} {
 				damage()
-				data, err := json.Marshal(whole)
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := must.Get(json.Marshal(whole))(t)
 				want := fmt.Sprintf("file number %d has no %s", i+1, name)
 				if _, err := parseManifest(data); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, want %s", err, want)
@@ -277,18 +256,10 @@ func TestMissingFields(t *testing.T) {
 func FuzzManifest(f *testing.F) {
 	r := someRelease(f, f.TempDir())
 	r.Modules, r.On = slices.Delete(r.Modules, 2, 3), nil // without raid, which is based on disk
-	a, err := Build(r)
-	if err != nil {
-		f.Fatal(err)
-	}
+	a := must.Get(Build(r))(f)
 	dir := f.TempDir()
-	if err := a.WriteDir(dir); err != nil {
-		f.Fatal(err)
-	}
-	data, err := a.Manifest.Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, a.WriteDir(dir))
+	data := must.Get(a.Manifest.Encode())(f)
 	f.Add(data)
 	f.Add([]byte(`{"version":1,"release":"7","files":[{"name":"a","sha256":"","size":1,"bases":[` +
 		`{"name":"a"}],"start_id":1,"string_offset":0,"types":1,"conflicts":0,"path":""}]}`))

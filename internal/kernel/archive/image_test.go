@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // imagesOf makes a directory with the images of someRelease: vmlinux, and modules with the BTF from
@@ -17,10 +18,7 @@ func imagesOf(t *testing.T, r Release) string {
 	t.Helper()
 	dir := t.TempDir()
 	read := func(path string) []byte {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		return data
 	}
 	put(t, dir, "vmlinux", read(r.Vmlinux))
@@ -40,14 +38,9 @@ func imagesOf(t *testing.T, r Release) string {
 // .BTF_ids are in package btfids.
 func TestImages(t *testing.T) {
 	r := someRelease(t, t.TempDir())
-	a, err := Build(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(r))(t)
 	dir := t.TempDir()
-	if err := a.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.WriteDir(dir))
 	one, _ := blob(t, nil, func(b *btf.Builder) { b.Int("int", 4, 1, 0) })
 	types := func(data []byte) elfwrite.Section { return elfwrite.Section{Name: ".BTF", Data: data} }
 	_, kernel := kernelBTF(t)
@@ -87,14 +80,9 @@ func TestImages(t *testing.T) {
 			images := imagesOf(t, r)
 			c.change(images)
 			link := filepath.Join(t.TempDir(), "link")
-			if err := os.Symlink(images, link); err != nil {
-				t.Fatal(err)
-			}
-			found, err := Check(filepath.Join(dir, ManifestName),
-				Options{Rules: bootRules, Jobs: 2, Images: Images{Modules: link}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Symlink(images, link))
+			found := must.Get(Check(filepath.Join(dir, ManifestName),
+				Options{Rules: bootRules, Jobs: 2, Images: Images{Modules: link}}))(t)
 			want := append(append(slices.Clone(c.want), onRAID), c.after...)
 			for i := range found {
 				found[i] = strings.ReplaceAll(found[i], link, "DIR")

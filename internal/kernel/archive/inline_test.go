@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // sites adds an inlined function and one site of it to split BTF. first is the id of the function's
@@ -54,14 +55,9 @@ func siteRelease(t testing.TB, dir string) Release {
 // written builds a release and writes it to a directory. It returns the path of the manifest.
 func written(t *testing.T, r Release) (string, *Archive) {
 	t.Helper()
-	a, err := Build(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Build(r))(t)
 	dir := t.TempDir()
-	if err := a.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, a.WriteDir(dir))
 	return filepath.Join(dir, ManifestName), a
 }
 
@@ -95,9 +91,7 @@ func TestSites(t *testing.T) {
 	if err != nil || kernel == nil || len(modules) != 2 || modules["nf_nat"] == nil {
 		t.Errorf("read as a set: %v %v %v", kernel, modules, err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(path))
 	if _, modules, err = ReadSet(filepath.Dir(path)); err != nil || len(modules) != 2 {
 		t.Errorf("read without a manifest: %v %v", modules, err)
 	}
@@ -131,9 +125,7 @@ func TestSitesChecked(t *testing.T) {
 		d := &damage{T: t, dir: filepath.Dir(path), m: &a.Manifest}
 		c.change(d)
 		data, err := d.m.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		os.Remove(path)
 		put(t, d.dir, ManifestName, data)
 		found, err := Check(path, Options{})
@@ -160,9 +152,7 @@ func TestSitesOfImages(t *testing.T) {
 	put(t, dir, "disk.ko", elfObject(t, elfwrite.Section{Name: ".BTF", Data: rawDisk},
 		elfwrite.Section{Name: ".BTF.inline", Data: more}))
 	found, err = Check(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	wantProblems(t, found, []string{"disk.inline: " + dir + "/disk.ko: section .BTF.inline differs " +
 		"from the BTF in the archive: "})
 }
@@ -192,9 +182,7 @@ func TestSitesOfVmlinuxInModule(t *testing.T) {
 	other, _ := blob(t, kernel, func(b *btf.Builder) { sites(5)(b); b.LocParam(8, 8, 5) })
 	module(other)
 	found, err := Check(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	wantProblems(t, found, []string{"vmlinux.inline: " + dir + "/btf_vmlinux_inline.ko: section " +
 		".BTF.inline differs from the BTF in the archive: "})
 }
@@ -206,18 +194,9 @@ func distilledModule(t *testing.T) (image, inline []byte) {
 	_, kernel := kernelBTF(t)
 	raw, nat := blob(t, kernel, embeds("nat"))
 	inline, _ = blob(t, nat, sitesWith(6, 2))
-	rawBase, split, err := distill.Encode(raw, kernel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	distilled, err := btf.Parse(rawBase, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	onBase, err := btf.Parse(split, distilled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rawBase, split := must.Get2(distill.Encode(raw, kernel))(t)
+	distilled := must.Get(btf.Parse(rawBase, nil))(t)
+	onBase := must.Get(btf.Parse(split, distilled))(t)
 	ofModule, _ := blob(t, onBase, sitesWith(3, 1))
 	return elfObject(t, elfwrite.Section{Name: ".BTF", Data: split},
 		elfwrite.Section{Name: ".BTF.base", Data: rawBase},
@@ -238,9 +217,7 @@ func TestSitesRelocated(t *testing.T) {
 	}
 	check := func(what string, want []string) {
 		found, err := Check(path, Options{Images: Images{Modules: filepath.Join(dir, "modules")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Run(what, func(t *testing.T) { wantProblems(t, found, want) })
 	}
 	check("the same", nil)
@@ -269,10 +246,7 @@ func TestSitesRefused(t *testing.T) {
 		"made for another base": {func(r *Release, dir string) {
 			_, kernel := kernelBTF(t)
 			raw, _ := blob(t, kernel, embeds("nat"))
-			distilled, split, err := distill.Encode(raw, kernel)
-			if err != nil {
-				t.Fatal(err)
-			}
+			distilled, split := must.Get2(distill.Encode(raw, kernel))(t)
 			r.Modules[1].File = put(t, dir, "nf-nat.btf", split)
 			r.Distilled = map[string]string{"nf_nat": put(t, dir, "nf-nat.base.btf", distilled)}
 		}, "DIR/nf-nat.inline.btf: BTF type [6] refers to [8], but the last type is [7]"},

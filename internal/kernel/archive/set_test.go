@@ -11,20 +11,15 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // setFiles makes the BTF of a kernel, of a module, and of a module that is based on that module.
 func setFiles(t testing.TB) (kernel, module, above string) {
 	t.Helper()
 	encode := func(b *btf.Builder, base *btf.Blob) (string, *btf.Blob) {
-		data, err := b.Encode(btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		blob, err := btf.Parse(data, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
+		blob := must.Get(btf.Parse(data, base))(t)
 		return string(data), blob
 	}
 	k := btf.NewBuilder(nil, nil, nil)
@@ -86,19 +81,13 @@ func TestReadSet(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for i := 0; i < len(c.files); i += 2 {
-			if err := os.WriteFile(filepath.Join(dir, c.files[i]), []byte(c.files[i+1]), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, c.files[i]), []byte(c.files[i+1]), 0o666))
 		}
 		tar := filepath.Join(t.TempDir(), "set.tar")
-		if err := os.WriteFile(tar, packed(t, c.files...), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(tar, packed(t, c.files...), 0o666))
 		zst := tar + ".zst"
 		data := filetest.Pack(t, ".zst", packed(t, c.files...))
-		if err := os.WriteFile(zst, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(zst, data, 0o666))
 		for _, path := range []string{dir, tar, zst} {
 			kernel, modules, err := ReadSet(path)
 			if err != nil {
@@ -122,9 +111,7 @@ func TestReadSet(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "file.btf")
-	if err := os.WriteFile(file, []byte(kernel), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(kernel), 0o666))
 	for _, path := range []string{file, file + ".none", os.DevNull} {
 		if kernel, _, err := ReadSet(path); kernel != nil || err != nil {
 			t.Errorf("%s: %v %v", path, kernel, err)
@@ -140,9 +127,7 @@ func FuzzReadSet(f *testing.F) {
 	f.Add([]byte("x"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "set.tar")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o666))
 		if kernel, _, err := ReadSet(path); kernel == nil && err == nil {
 			t.Error("no kernel and no error")
 		}

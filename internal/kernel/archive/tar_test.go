@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // packed is filetest.Tar.
@@ -26,10 +27,7 @@ func TestCheckTar(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			dir := damagedDir(t, c)
 			out := t.TempDir()
-			list, err := directory(dir).list()
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := must.Get(directory(dir).list())(t)
 			for _, form := range []struct {
 				name string
 				args []string
@@ -44,16 +42,10 @@ func TestCheckTar(t *testing.T) {
 					t.Fatalf("%v\n%s", err, msg)
 				}
 				if form.name == "posix.zst" {
-					data, err := os.ReadFile(path)
-					if err != nil {
-						t.Fatal(err)
-					}
+					data := must.Get(os.ReadFile(path))(t)
 					put(t, out, form.name, filetest.Pack(t, ".zst", data))
 				}
-				found, err := Check(path, Options{Rules: bootRules, Jobs: 2})
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := must.Get(Check(path, Options{Rules: bootRules, Jobs: 2}))(t)
 				wantProblems(t, found, c.want)
 			}
 		})
@@ -137,9 +129,7 @@ func FuzzTar(f *testing.F) {
 		}
 		defer files.file.Close()
 		info, err := files.file.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, name := range files.names {
 			r, size, err := files.open(name)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestCheckResolved: in the cases of TestResolve, Check finds nothing wrong with what Resolve
@@ -15,14 +16,8 @@ func TestCheckResolved(t *testing.T) {
 	for _, test := range resolveTests {
 		t.Run(test.name, func(t *testing.T) {
 			path := compile(t, []string{"gcc"}, test.source)
-			s, err := findIn(t, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, _, err := s.Resolve(test.types)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(findIn(t, path))(t)
+			data, _ := must.Get2(s.Resolve(test.types))(t)
 			missing := 0 // entries of a set8 whose functions are not in the BTF
 			if test.source == resolveTests[5].source {
 				missing = 2
@@ -57,15 +52,9 @@ func (s *Section) isFlags(at uint32) bool {
 // checkIn calls Check for the file at path.
 func checkIn(t *testing.T, path string, b *btf.Blob) []Finding {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
-	found, err := Check(f, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(Check(f, b))(t)
 	return found
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestBadSymbols: errors about symbols name the symbol and its offset.
@@ -95,14 +96,8 @@ func TestBadFiles(t *testing.T) {
 
 func TestSignedModule(t *testing.T) {
 	path := compile(t, []string{"gcc"}, `ID(func, a)`)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Parse("signed.ko", append(data, moduleSignature...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
+	f := must.Get(elf.Parse("signed.ko", append(data, moduleSignature...)))(t)
 	if _, err := Patch(f, []byte{1, 0, 0, 0}); err == nil ||
 		!strings.Contains(err.Error(), "signed.ko: the kernel module is signed") {
 		t.Errorf("another id: %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -28,21 +29,10 @@ func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error
 	if s.Sorted() && s.Restore(b) != nil {
 		return
 	}
-	data, _, err := s.Resolve(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Kfuncs(); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := s.Unresolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data, _ := must.Get2(s.Resolve(b))(t)
+	must.Get(s.Kfuncs())(t)
+	raw := must.Get(s.Unresolved())(t)
+	again := must.Get(parse(data))(t)
 	for _, w := range again.check(data, b) {
 		if again.Resolved() && !strings.HasPrefix(w.Text, "there is no ") {
 			t.Fatalf("resolved %x, and then found wrong: %v", data, w)
@@ -75,9 +65,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		symbols, err := symbolsIn(file, file.Section(SectionName))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		exercise(t, s, func(ids []byte) (*Section, error) {
 			if _, err := Patch(file, ids); err != nil {
 				return nil, err
@@ -127,10 +115,7 @@ func TestSeeds(t *testing.T) {
 	}
 	var unresolved []string
 	for _, path := range seeds {
-		s, err := findIn(t, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(findIn(t, path))(t)
 		if s.Sorted() != strings.Contains(path, "resolved") {
 			t.Errorf("%s: sorted: %v", path, s.Sorted())
 		}
@@ -139,10 +124,7 @@ func TestSeeds(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		data, err := s.Unresolved()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(s.Unresolved())(t)
 		unresolved = append(unresolved, fmt.Sprint(numbers(s.order, data)))
 	}
 	for _, other := range unresolved[1:] {

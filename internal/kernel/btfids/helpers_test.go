@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -58,10 +59,7 @@ func compile(t *testing.T, compiler []string, source string) string {
 // findIn calls Find for the file at path.
 func findIn(t *testing.T, path string) (*Section, error) {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	t.Cleanup(func() { f.Close() })
 	return Find(f)
 }
@@ -79,19 +77,11 @@ func numbers(order binary.ByteOrder, data []byte) []uint32 {
 // of the copy.
 func patched(t *testing.T, path string, data []byte) string {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	defer f.Close()
-	parts, err := Patch(f, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(Patch(f, data))(t)
 	out := filepath.Join(t.TempDir(), filepath.Base(path))
-	if err := os.WriteFile(out, bytes.Join(parts, nil), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(out, bytes.Join(parts, nil), 0o644))
 	return out
 }
 

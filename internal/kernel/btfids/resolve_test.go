@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var resolveTests = []struct {
@@ -92,14 +93,8 @@ func TestResolve(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, test := range resolveTests {
 				t.Run(test.name, func(t *testing.T) {
-					s, err := findIn(t, compile(t, c.command, test.source))
-					if err != nil {
-						t.Fatal(err)
-					}
-					data, warnings, err := s.Resolve(test.types)
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := must.Get(findIn(t, compile(t, c.command, test.source)))(t)
+					data, warnings := must.Get2(s.Resolve(test.types))(t)
 					if got := numbers(s.order, data); !slices.Equal(got, test.want) {
 						t.Errorf("%#x\nwant %#x", got, test.want)
 					}
@@ -124,21 +119,12 @@ func TestLinked(t *testing.T) {
 	second := compile(t, []string{"gcc"}, `SET(s) ID(func, b) ID(func, a) SET_END(s)`)
 	linked := t.TempDir() + "/linked"
 	run(t, "ld", "-e", "0", "-Ttext=0x100000", "-o", linked, first, second)
-	s, err := findIn(t, linked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, _, err := s.Resolve(funcs("a", "b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(findIn(t, linked))(t)
+	data, _ := must.Get2(s.Resolve(funcs("a", "b")))(t)
 	if got, want := numbers(s.order, data), []uint32{3, 2, 2, 3}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	again, err := findIn(t, patched(t, linked, data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(findIn(t, patched(t, linked, data)))(t)
 	if s.Resolved() || !again.Resolved() {
 		t.Errorf("resolved before: %v, after: %v", s.Resolved(), again.Resolved())
 	}
@@ -148,27 +134,19 @@ func TestLinked(t *testing.T) {
 func TestPatch(t *testing.T) {
 	path := compile(t, []string{"gcc"}, `ID(func, b) SET(s) ID(func, b) ID(func, a) SET_END(s)`)
 	s, err := findIn(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	data, _, err := s.Resolve(funcs("a", "b"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	out := patched(t, path, data)
 	again, err := findIn(t, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	raw, err := again.Unresolved()
 	if err != nil || !slices.Equal(raw, s.data) {
 		t.Errorf("%v, %v, want %v", raw, err, s.data)
 	}
 	before, _ := elf.Open(path)
 	after, err := elf.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer before.Close()
 	defer after.Close()
 	changed := 0

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const setsOfFlags = `
@@ -22,17 +23,11 @@ func TestRestore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := compile(t, c.command, setsOfFlags)
 			fresh, err := findIn(t, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			data, _, err := fresh.Resolve(old)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			again, err := findIn(t, patched(t, path, data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if !again.Sorted() || fresh.Sorted() {
 				t.Errorf("sorted: %v, %v; want true, false", again.Sorted(), fresh.Sorted())
 			}
@@ -41,9 +36,7 @@ func TestRestore(t *testing.T) {
 					`already been resolved`) {
 				t.Errorf("not restored: %v", err)
 			}
-			if err := again.Restore(old); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, again.Restore(old))
 			if !reflect.DeepEqual(again.data, fresh.data) {
 				t.Errorf("restored: %x\nwant %x", again.data, fresh.data)
 			}
@@ -61,10 +54,7 @@ func TestRestore(t *testing.T) {
 func TestRestoreWithWrongBTF(t *testing.T) {
 	path := compile(t, []string{"gcc"}, `
 		SET8(s, 1) FLAGS(func, b, 1) FLAGS(func, a, 2) FLAGS(func, c, 3) SET8_END(s)`)
-	fresh, err := findIn(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := must.Get(findIn(t, path))(t)
 	for _, test := range []struct {
 		name       string
 		made, used *btf.Blob
@@ -78,14 +68,8 @@ func TestRestoreWithWrongBTF(t *testing.T) {
 		{"several that were not found", funcs("b"), funcs("b"), "the id 0 and different flags"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			data, _, err := fresh.Resolve(test.made)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again, err := findIn(t, patched(t, path, data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data, _ := must.Get2(fresh.Resolve(test.made))(t)
+			again := must.Get(findIn(t, patched(t, path, data)))(t)
 			if err := again.Restore(test.used); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
@@ -102,9 +86,7 @@ func TestKfuncs(t *testing.T) {
 		SET8(z, 1) FLAGS(func, a, 3) FLAGS(struct, x, 9) SET8_END(z)
 		SET8(c, 1) FLAGS(func, a, 4) FLAGS(func, d, 5) SET8_END(c)
 		SET(set) ID(func, e) SET_END(set) ID(func, f)`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := s.Kfuncs()
 	want := []Kfunc{{"a", 3}, {"b", 0x10001}, {"d", 5}} // the flags of a are from the set z
 	if err != nil || !slices.Equal(got, want) {

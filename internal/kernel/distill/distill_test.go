@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // lines describes each of a blob's own types: kind, name, size, number of elements, references.
@@ -81,10 +82,7 @@ func TestDistill(t *testing.T) {
 	m.Ref(btf.KindTypedef, "mine_t", own)
 	split := m.Finish()
 
-	newBase, newSplit, err := Distill(split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	newBase, newSplit := must.Get2(Distill(split))(t)
 	want(t, "the distilled base", newBase,
 		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4",
 		"FWD only_declared", "ENUM wide size 8")
@@ -140,10 +138,7 @@ func TestTwins(t *testing.T) {
 	} {
 		m := btf.NewBuilder(binary.LittleEndian, base, nil)
 		m.Ref(btf.KindPtr, "", c.id)
-		newBase, newSplit, err := Distill(m.Finish())
-		if err != nil {
-			t.Fatal(err)
-		}
+		newBase, newSplit := must.Get2(Distill(m.Finish()))(t)
 		want(t, "the distilled base", newBase, c.base...)
 		want(t, "the split BTF", newSplit, c.split...)
 	}
@@ -155,10 +150,7 @@ func TestNothingOfTheBase(t *testing.T) {
 	k.Int("int", 4, btf.IntSigned, 0)
 	m := btf.NewBuilder(binary.LittleEndian, k.Finish(), nil)
 	m.Int("own", 8, 0, 0)
-	base, split, err := Distill(m.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, split := must.Get2(Distill(m.Finish()))(t)
 	want(t, "the distilled base", base, "INT int size 4") // the kernel rejects BTF without types
 	want(t, "the split BTF", split, "INT own size 8")
 }
@@ -210,10 +202,7 @@ func TestSites(t *testing.T) {
 	one, two := m.LocProto(reg), m.LocProto(m.LocParam(8, btf.LocConst, 7, 0), 0)
 	m.Locsec("inline.text", btf.Site{Func: zero, LocProto: one, Offset: 32},
 		btf.Site{Func: zero, LocProto: one, Offset: 48}, btf.Site{Func: own, LocProto: two, Offset: 16})
-	base, split, err := Distill(m.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, split := must.Get2(Distill(m.Finish()))(t)
 	want(t, "the distilled base", base, "INT int size 4")
 	types := []string{
 		"FUNC_PROTO  of 1; INT int; INT int",
@@ -244,10 +233,7 @@ func TestSites(t *testing.T) {
 	}
 	check("the split BTF", split)
 	before := slices.Clone(split.Sites)
-	moved, err := relocate.Relocate(split, kernel("a", "b", "c").Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	moved := must.Get(relocate.Relocate(split, kernel("a", "b", "c").Finish()))(t)
 	check("the relocated BTF", moved)
 	if !slices.Equal(split.Sites, before) {
 		t.Error("relocation has changed its input")
@@ -271,14 +257,8 @@ func FuzzDistill(f *testing.F) {
 	m := btf.NewBuilder(binary.LittleEndian, base, nil)
 	m.Func("f", m.FuncProto(i, btf.Param{NameOff: m.Name("p"), Type: a}), btf.LinkageStatic)
 	m.Locsec("inline.text", btf.Site{Func: g, LocProto: at})
-	under, err := btf.Encode(base, btf.EncodeOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	over, err := btf.Encode(m.Finish(), btf.EncodeOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	under := must.Get(btf.Encode(base, btf.EncodeOptions{}))(f)
+	over := must.Get(btf.Encode(m.Finish(), btf.EncodeOptions{}))(f)
 	f.Add(under, over)
 	f.Fuzz(func(t *testing.T, under, over []byte) {
 		base, err := btf.Parse(under, nil)
@@ -290,11 +270,7 @@ func FuzzDistill(f *testing.F) {
 			return
 		}
 		b, err := btf.Parse(distilled, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := btf.Parse(split, b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.Get(btf.Parse(split, b))(t)
 	})
 }

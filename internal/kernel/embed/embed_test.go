@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -21,24 +22,15 @@ import (
 func TestMachines(t *testing.T) {
 	for path, in := range programtest.Seeds(t, "../../format/elf/testdata/machines/*.gz") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			f, err := elf.Parse("in", in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(elf.Parse("in", in))(t)
 			types := someBTF(t, f.Order, "first", 3)
-			out, err := into(f, types, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(into(f, types, nil))(t)
 			before, after := read(t, in), read(t, out)
 			if after.places[btf.SectionTypes] != len(f.Sections) {
 				t.Errorf(".BTF is section %d of %d", after.places[btf.SectionTypes], len(f.Sections))
 			}
 			sameBut(t, before, after)
-			embedded, err := elf.Parse("out", out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			embedded := must.Get(elf.Parse("out", out))(t)
 			s := embedded.Section(btf.SectionTypes)
 			if !bytes.Equal(s.Raw(), types.Data) || s.Align != 1 || s.Flags != 0 ||
 				s.Type != stdelf.SHT_PROGBITS {
@@ -89,19 +81,12 @@ func TestHistory(t *testing.T) {
 	small, large := someBTF(t, plain.Order, "small", 1), someBTF(t, plain.Order, "large", 50)
 	base := someBTF(t, plain.Order, "base", 2)
 	for _, second := range [][2]*Blob{{small}, {large}, {small, base}, {large, base}} {
-		once, err := into(plain, second[0], second[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		once := must.Get(into(plain, second[0], second[1]))(t)
 		for _, first := range [][2]*Blob{{small}, {large}, {small, base}, {large, base}} {
 			out, err := into(plain, first[0], first[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			f, err := elf.Parse("first", out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if out, err = into(f, second[0], second[1]); err != nil || !bytes.Equal(out, once) {
 				t.Errorf("%d and %d bytes of BTF, then %d: not the same as the latter alone (%v)",
 					len(first[0].Data), len(f.Bytes()), len(second[0].Data), err)
@@ -122,17 +107,13 @@ func TestObjcopy(t *testing.T) {
 			programtest.Run(t, "", "objcopy", "--add-section", ".BTF="+write(t, "types", types.Data),
 				"--add-section", ".BTF.base="+write(t, "base", base.Data), plain, want)
 			theirs, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			var from *Blob
 			if f.Relocatable() {
 				from = base
 			}
 			ours, err := into(f, types, from)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			a, b := sectionsByName(t, theirs), sectionsByName(t, ours)
 			for name, x := range a {
 				if name == btf.SectionBase && from == nil {
@@ -167,18 +148,12 @@ func TestObjcopy(t *testing.T) {
 // sectionsByName describes the sections and their data.
 func sectionsByName(t *testing.T, data []byte) map[string]string {
 	t.Helper()
-	f, err := stdelf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(stdelf.NewFile(bytes.NewReader(data)))(t)
 	all := map[string]string{}
 	for _, s := range f.Sections {
 		content := ""
 		if s.Type != stdelf.SHT_NOBITS && s.Type != stdelf.SHT_NULL {
-			raw, err := s.Data()
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(s.Data())(t)
 			content = string(raw)
 		}
 		if s.Type == stdelf.SHT_SYMTAB || s.Type == stdelf.SHT_REL || s.Type == stdelf.SHT_RELA ||
@@ -193,10 +168,7 @@ func sectionsByName(t *testing.T, data []byte) map[string]string {
 // TestReaders reads the embedded BTF with other programs.
 func TestReaders(t *testing.T) {
 	f := open(t, programtest.Compile(t, module, "gcc", "-c"))
-	out, err := into(f, someBTF(t, f.Order, "embedded", 2), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(into(f, someBTF(t, f.Order, "embedded", 2), nil))(t)
 	path := write(t, "x.ko", out)
 	for _, tt := range []struct{ args, want string }{
 		{"bpftool btf dump file", "STRUCT 'embedded' size=8 vlen=2"},
@@ -234,10 +206,7 @@ func TestKernels(t *testing.T) {
 		}
 		seen[f.Machine] = true
 		t.Run(f.Machine.String(), func(t *testing.T) {
-			types, err := NewBlob(path, own.Raw())
-			if err != nil {
-				t.Fatal(err)
-			}
+			types := must.Get(NewBlob(path, own.Raw()))(t)
 			if out, err := into(f, types, nil); err != nil || !bytes.Equal(out, f.Bytes()) {
 				t.Errorf("%s with its own BTF differs: %v", path, err)
 			}
@@ -246,10 +215,7 @@ func TestKernels(t *testing.T) {
 				t.Errorf("%s with BTF without a base: %v", path, err)
 			}
 			other.alone = false
-			out, err := into(f, other, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(into(f, other, nil))(t)
 			before, after := read(t, f.Bytes()), read(t, out)
 			if !reflect.DeepEqual(before.places, after.places) {
 				t.Errorf("sections %v, were %v", after.places, before.places)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // someBTF encodes a struct with a given name and number of int members.
@@ -26,32 +27,21 @@ func someBTF(t testing.TB, order binary.ByteOrder, name string, members int) *Bl
 			Offset: uint32(32 * i)})
 	}
 	b.Composite(btf.KindStruct, name, uint32(4*members), false, list...)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	blob, err := NewBlob(name+".btf", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
+	blob := must.Get(NewBlob(name+".btf", data))(t)
 	return blob
 }
 
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 	return path
 }
 
 func open(t *testing.T, path string) *elf.File {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(path))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -81,9 +71,7 @@ type content struct {
 func read(t *testing.T, data []byte) *content {
 	t.Helper()
 	f, err := stdelf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := &content{header: f.FileHeader, places: map[string]int{}}
 	for _, p := range f.Progs {
 		c.progs = append(c.progs, p.ProgHeader)

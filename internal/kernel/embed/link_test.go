@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -49,10 +50,7 @@ func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compile
 	code := programtest.Compile(t, kernel, compiler,
 		append(flags, "-c", "-ffreestanding", "-fno-pic")...)
 	f := open(t, code)
-	data, err := ObjectFile(f, types(stdelf.FileHeader{ByteOrder: f.Order}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(ObjectFile(f, types(stdelf.FileHeader{ByteOrder: f.Order})))(t)
 	object = write(t, "vmlinux.btf.o", data)
 	if out := programtest.Run(t, "", "readelf", "-hSW", object); strings.Contains(out, "Warning") {
 		t.Errorf("readelf:\n%s", out)
@@ -91,9 +89,7 @@ func TestObject(t *testing.T) {
 				return types
 			}, m[0], m[1], m[2:]...)
 			f, err := stdelf.Open(vmlinux)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer f.Close()
 			s := f.Section(btf.SectionTypes)
 			got, err := s.Data()
@@ -101,9 +97,7 @@ func TestObject(t *testing.T) {
 				t.Errorf(".BTF %+v (%v), want %d bytes", s, err, len(types.Data))
 			}
 			symbols, err := f.Symbols()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if size := symbol(symbols, "__stop_BTF") - symbol(symbols, "__start_BTF"); size !=
 				uint64(len(types.Data)) {
 				t.Errorf("the kernel would read %d bytes, not %d", size, len(types.Data))
@@ -132,9 +126,7 @@ func TestLoaded(t *testing.T) {
 	f := open(t, vmlinux)
 	same := someBTF(t, f.Order, "KERNEL_TYPE", 20)
 	out, err := into(f, same, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	in := string(f.Bytes())
 	if want := strings.Replace(in, string(old.Data), string(same.Data), 1); string(out) != want ||
 		want == in {
@@ -146,14 +138,9 @@ func TestLoaded(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for _, other := range []*Blob{someBTF(t, f.Order, "shorter", 20), larger} {
-		edit, beside, err := Over(f, other, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		edit, beside := must.Get2(Over(f, other, nil))(t)
 		var out bytes.Buffer
-		if err := edit.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, edit.Write(&out))
 		o := open(t, write(t, "vmlinux", out.Bytes()))
 		s := o.Section(btf.SectionTypes)
 		if !beside || s.Alloc() || string(s.Raw()) != string(other.Data) {
@@ -173,9 +160,7 @@ func TestLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := elf.Parse("object", out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if s := o.Sections[1]; s.Name != btf.SectionTypes || !s.Alloc() ||
 		string(s.Raw()) != string(larger.Data) {
 		t.Errorf("section 1: %+v", s)
@@ -194,24 +179,18 @@ func TestPadded(t *testing.T) {
 	for _, members := range []int{1, 15, 19, 20} {
 		small := someBTF(t, f.Order, "shorter", members)
 		edit, data, err := Into(f, small, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(data) != len(old.Data) {
 			t.Errorf("%d bytes, want %d", len(data), len(old.Data))
 		}
 		var out bytes.Buffer
-		if err := edit.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, edit.Write(&out))
 		in := string(f.Bytes())
 		if want := strings.Replace(in, string(old.Data), string(data), 1); out.String() != want {
 			t.Error("the file differs outside of the BTF")
 		}
 		blob, err := btf.Parse(data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, v := range verify.Check(blob, verify.Options{}) {
 			t.Errorf("%d members: %v", members, v)
 		}
@@ -250,9 +229,7 @@ func TestTooMuchPadding(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	h, order, err := btf.ReadHeader(b.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	types, strs := b.Data[h.HdrLen:][:h.TypeLen], b.Data[h.HdrLen+h.StrOff:]
 	swapped := slices.Concat(b.Data[:h.HdrLen], []byte("\x00int\x00it\x00m\x00\x00\x00"), types)
 	if len(strs) != 10 {
@@ -275,15 +252,10 @@ func TestTooMuchPadding(t *testing.T) {
 func TestUnloaded(t *testing.T) {
 	path := programtest.Compile(t, `int main(void) { return 42; }`, "gcc", "-g", "-Wl,-z,noexecstack")
 	f := open(t, path)
-	out, err := into(f, someBTF(t, f.Order, "x", 5), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(into(f, someBTF(t, f.Order, "x", 5), nil))(t)
 	sameBut(t, read(t, f.Bytes()), read(t, out))
 	program := write(t, "program", out)
-	if err := os.Chmod(program, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(program, 0o777))
 	if code := exitCode(program); code != 42 {
 		t.Errorf("the program ends with %d", code)
 	}
@@ -303,10 +275,7 @@ func TestEmptyLoaded(t *testing.T) {
 		t.Fatalf("the linker has left %+v", s)
 	}
 	types := someBTF(t, f.Order, "x", 5)
-	out, err := into(f, types, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(into(f, types, nil))(t)
 	vmlinux = write(t, "vmlinux", out)
 	s := open(t, vmlinux).Section(btf.SectionTypes)
 	if s == nil || s.Alloc() || string(s.Raw()) != string(types.Data) {

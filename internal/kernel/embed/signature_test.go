@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -38,9 +39,7 @@ func TestUnsigned(t *testing.T) {
 		{"takes a part of it", signed(plain, 9, 40), true, "(without its signature)"},
 	} {
 		f, err := elf.Parse("x.ko", tt.data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got, err := Unsigned(f, tt.drop)
 		switch {
 		case tt.want != "":

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // FuzzRewrite: no BTF makes Rewrite panic, and its output can be parsed. The seeds are the inputs
@@ -15,10 +16,7 @@ func FuzzRewrite(f *testing.F) {
 		if i%2 == 0 {
 			addSites(b, b.kfunc("other", nil, b.num, b.plain))
 		}
-		data, err := b.Encode(btf.EncodeOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(b.Encode(btf.EncodeOptions{}))(f)
 		f.Add(data)
 	}
 	names := []string{"attribute", "k", "m", "parameter", "untagged"}
@@ -32,21 +30,15 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := btf.Parse(out, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(btf.Parse(out, nil))(t)
 		out, sites, err := RewriteApart(b, names, func(name string) bool { return len(name)%2 == 0 }, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		below, err := btf.Parse(out, nil)
 		if err != nil || (sites != nil) != b.HasLocations() {
 			t.Fatalf("%v, %d bytes of sites", err, len(sites))
 		}
 		if sites != nil {
-			if _, err = btf.Parse(sites, below); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(btf.Parse(sites, below))(t)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // builder makes BTF, with some types for parameters.
@@ -165,9 +166,7 @@ func TestRewrite(t *testing.T) {
 				in := canonical(t, b.Finish())
 				before := encode(t, in)
 				out, err := Rewrite(in, test.kfuncs, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				got := parse(t, out, base)
 				if list := signatures(got); !slices.Equal(list, test.want) {
 					t.Errorf("%q\nwant %q", list, test.want)
@@ -198,9 +197,7 @@ func TestRewriteOrder(t *testing.T) {
 		return b.Finish()
 	}
 	first, err := Rewrite(make("k", "l", "m"), []string{"k", "m"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	second, err := Rewrite(make("m", "l", "k"), []string{"m", "k"}, 2)
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("a different order gives a different result: %v", err)
@@ -215,14 +212,8 @@ func TestRewriteOrder(t *testing.T) {
 func TestRewriteKeepsTheLayout(t *testing.T) {
 	b := newBuilder(nil)
 	b.kfunc("k", []string{kfuncTag}, b.num, b.aux)
-	raw, err := b.Encode(btf.EncodeOptions{Layout: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := Rewrite(parse(t, raw, nil), []string{"k"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(b.Encode(btf.EncodeOptions{Layout: true}))(t)
+	out := must.Get(Rewrite(parse(t, raw, nil), []string{"k"}, 1))(t)
 	if parse(t, out, nil).Header.LayoutLen == 0 {
 		t.Errorf("no %v", features.Layout)
 	}
@@ -257,39 +248,24 @@ func TestModifiersInACycle(t *testing.T) {
 
 func canonical(t *testing.T, b *btf.Blob) *btf.Blob {
 	t.Helper()
-	o, err := object.FromBTF(object.Target{}, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(object.FromBTF(object.Target{}, b))(t)
 	opt := link.Options{Jobs: 1}
 	if b.Base != nil {
-		parsed, err := base.Parse(b.Base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(base.Parse(b.Base))(t)
 		opt.Base = parsed
 	}
-	result, err := link.Link([]*object.Object{o}, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(link.Link([]*object.Object{o}, opt))(t)
 	return parse(t, result.BTF, b.Base)
 }
 
 func encode(t *testing.T, b *btf.Blob) []byte {
 	t.Helper()
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	return data
 }
 
 func parse(t *testing.T, data []byte, base *btf.Blob) *btf.Blob {
 	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, base))(t)
 	return b
 }

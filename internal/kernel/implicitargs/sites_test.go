@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // addSites adds sites of two functions: inlined, which exists only there, and other, which b has.
@@ -27,14 +28,9 @@ func addSites(b *builder, other uint32) {
 // sitesText lists the sites in b, with an empty line before each section.
 func sitesText(t *testing.T, b *btf.Blob) string {
 	t.Helper()
-	names, err := dump.NamesOf(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(dump.NamesOf(nil))(t)
 	var out bytes.Buffer
-	if err := dump.WriteSites(&out, b, nil, names, false); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, dump.WriteSites(&out, b, nil, names, false))
 	return out.String()
 }
 
@@ -62,9 +58,7 @@ func TestSites(t *testing.T) {
 				return b.Finish()
 			}
 			want, err := Rewrite(make(false), test.kfuncs, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			from := make(true)
 			data, sites, err := RewriteApart(from, test.kfuncs, outlined, 2)
 			if err != nil {
@@ -83,9 +77,7 @@ func TestSites(t *testing.T) {
 			}
 
 			one, err := Rewrite(from, test.kfuncs, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			joined := parse(t, one, below)
 			checkValid(t, test.name+", in one", joined)
 			if got, want := sitesText(t, joined), sitesText(t, from); got != want {
@@ -117,9 +109,7 @@ func TestSitesOfConflicts(t *testing.T) {
 		}
 		b.Fwd("twice", false)
 		data, sites, err := RewriteApart(b.Finish(), nil, func(string) bool { return false }, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		split := parse(t, sites, parse(t, data, nil))
 		found := 0
 		for i := range split.Types {
@@ -155,9 +145,7 @@ func TestSharedPrototype(t *testing.T) {
 		b.Locsec("inline.text", btf.Site{Func: inlined, LocProto: b.LocProto(0)})
 		from := b.Finish()
 		data, sites, err := RewriteApart(from, []string{"k"}, func(string) bool { return false }, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		base := parse(t, data, nil)
 		split := parse(t, sites, base)
 		if got := fmt.Sprint(signatures(base), signatures(split)); got !=
@@ -170,9 +158,7 @@ func TestSharedPrototype(t *testing.T) {
 			}
 		}
 		one, err := Rewrite(from, []string{"k"}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if raw, err := RewriteIfNeeded(from, []string{"k"}, 1); err != nil || !bytes.Equal(raw, one) {
 			t.Errorf("RewriteIfNeeded: %d bytes, %v", len(raw), err)
 		}

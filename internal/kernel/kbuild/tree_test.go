@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const objectCommand = `savedcmd_fs/fat/dir.o := gcc -Wp,-MMD,fs/fat/.dir.o.d -DX='"a b"' -g0 -c
@@ -170,10 +172,7 @@ func TestVmlinux(t *testing.T) {
 			f := newFixture(t)
 			f.kernel()
 			test.make(f)
-			tree, err := Read(f.dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := must.Get(Read(f.dir, Options{}))(t)
 			got, want := slices.Sorted(slices.Values(tree.Vmlinux.Objects)),
 				slices.Sorted(slices.Values(append(slices.Clone(test.more), kernelObjects...)))
 			if !slices.Equal(got, want) {
@@ -211,10 +210,7 @@ func TestSkipped(t *testing.T) {
 	f.write("kernel/.entry.o.cmd", "savedcmd_kernel/entry.o := gcc -c\nsource_kernel/entry.o := "+
 		"kernel/entry.S\n")
 	f.thin("vmlinux.a", "init/main.o", "kernel/bounds.o", "kernel/entry.o")
-	tree, err := Read(f.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(Read(f.dir, Options{}))(t)
 	want := []Skipped{
 		{"kernel/bounds.o", "no DWARF: compiled with -g0, kernel/bounds.c"},
 		{"kernel/entry.o", "no DWARF: assembler, kernel/entry.S"},
@@ -238,10 +234,7 @@ func TestCompilerBTF(t *testing.T) {
 		f.run("objcopy", "--add-section", ".BTF=blob", o)
 	}
 	f.thin("vmlinux.a", "init/main.o", "kernel/bounds.o", ".tmp_vmlinux1.btf.o", ".btf.vmlinux.bin.o")
-	tree, err := Read(f.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(Read(f.dir, Options{}))(t)
 	for o, want := range map[string]bool{"init/main.o": true, "kernel/bounds.o": true,
 		".tmp_vmlinux1.btf.o": false, ".btf.vmlinux.bin.o": false} {
 		if got := slices.Contains(tree.Vmlinux.Objects, o); got != want {
@@ -308,10 +301,7 @@ func TestModules(t *testing.T) {
 			f.link("fs/fat/fat.o", "fs/fat/cache.o", "fs/fat/dir.o")
 			f.link("fs/fat/fat.ko", "fs/fat/fat.o", "fs/fat/fat.mod.o")
 			test.make(f)
-			tree, err := Read(f.dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := must.Get(Read(f.dir, Options{}))(t)
 			if len(tree.Modules) != 1 || tree.Vmlinux != nil {
 				t.Fatalf("got %+v", tree)
 			}
@@ -356,10 +346,7 @@ func TestSplitDWARF(t *testing.T) {
 	f.thin("vmlinux.a", "init/main.o", "init/main.pi.o", "kernel/fork.o", "kernel/hyp.o")
 	f.write("kernel/exit.dwo", "of an object that isn't linked")
 	f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
-	tree, err := Read(f.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(Read(f.dir, Options{}))(t)
 	want := map[string][]string{"init/main.o": {"init/main.dwo"},
 		"init/main.pi.o": {"init/main.dwo"},
 		"kernel/hyp.o":   {"kernel/cpu.nvhe.dwo", "init/vgic.nvhe.dwo"}}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestWrongTree reads directories close to the right one. Each error is one line that says what the
@@ -55,9 +57,7 @@ func TestWrongTree(t *testing.T) {
 			for _, file := range test.files {
 				path, text, _ := strings.Cut(file, "=")
 				if target, ok := strings.CutPrefix(text, "-> "); ok {
-					if err := os.Symlink(target, filepath.Join(top, path)); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, os.Symlink(target, filepath.Join(top, path)))
 					continue
 				}
 				f.write(path, text)

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/kernelbtf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // someBTF returns raw BTF with one type.
@@ -17,10 +18,7 @@ func someBTF(t testing.TB, name string) string {
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	b.Int(name, 4, btf.IntSigned, 32)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return string(data)
 }
 
@@ -80,9 +78,7 @@ func TestReadAll(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
-			if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(path, []byte(c.content), 0o666))
 			found, err := kernelbtf.ReadAll(path, limit)
 			if c.says != "" {
 				if err == nil || !strings.Contains(err.Error(), c.says) ||
@@ -91,9 +87,7 @@ func TestReadAll(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			members := strings.Fields(c.members)
 			if len(found) != len(members) {
 				t.Fatalf("found %d kernels, want %q", len(found), members)
@@ -121,9 +115,7 @@ func TestRead(t *testing.T) {
 		{tarOf(t, "x", a), "a tar archive, but one kernel was expected: unpack it first"},
 		{pack(t, ".xz", tarOf(t, "x", a)), "a tar archive, but one kernel was expected: unpack it first"},
 	} {
-		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(c.content), 0o666))
 		f, err := kernelbtf.Read(path, limit)
 		if c.says == "" && (err != nil || string(f.Data) != a) {
 			t.Errorf("%v, %d bytes", err, len(f.Data))
@@ -150,9 +142,7 @@ func FuzzReadAll(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 16
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o666))
 		list, err := kernelbtf.ReadAll(path, limit)
 		switch {
 		case err != nil && !strings.Contains(err.Error(), path):

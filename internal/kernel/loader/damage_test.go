@@ -5,16 +5,14 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // patchKind changes a byte of the record of the n-th type of a kind.
 func patchKind(t *testing.T, data []byte, base *btf.Blob, kind btf.Kind, n, at int,
 	value byte) []byte {
 	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, base))(t)
 	off := int(b.Header.HdrLen + b.Header.TypeOff)
 	for i := range b.Types {
 		if b.Types[i].Kind == kind {
@@ -39,25 +37,16 @@ func patchWord(data []byte, n int, value uint32) []byte {
 
 func bigEndian(t *testing.T, data []byte, base *btf.Blob) []byte {
 	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, base))(t)
 	b.Order = binary.BigEndian
-	out, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	return out
 }
 
 // stringsFirst puts the strings before the types.
 func stringsFirst(t *testing.T, data []byte, base *btf.Blob) []byte {
 	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, base))(t)
 	names := append([]byte(b.Strings), make([]byte, -len(b.Strings)&3)...)
 	out := append(append([]byte(nil), data[:btf.HeaderLen]...), names...)
 	for i, x := range []int{len(names), int(b.Header.TypeLen), 0, len(names)} {

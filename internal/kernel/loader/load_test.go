@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestLoad makes modules wrong in many ways.
@@ -180,21 +181,12 @@ func TestMachineOfImage(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	k := btf.NewBuilder(nil, nil, nil)
 	k.Int("int", 4, btf.IntSigned, 0)
-	types, err := k.Encode(btf.EncodeOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	types := must.Get(k.Encode(btf.EncodeOptions{}))(f)
 	image := []byte("Linux version 7.2.1 (gcc)\x00" + dropsText)
-	kernel, err := NewKernel("vmlinux", types, image, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	kernel := must.Get(NewKernel("vmlinux", types, image, nil))(f)
 	m := btf.NewBuilder(nil, kernel.types, nil)
 	m.Func("f", m.FuncProto(1), btf.LinkageGlobal)
-	split, err := m.Encode(btf.EncodeOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	split := must.Get(m.Encode(btf.EncodeOptions{}))(f)
 	for _, base := range [][]byte{nil, types} {
 		f.Add(filetest.ELF(f, []elfwrite.Section{
 			{Name: structSection, Data: make([]byte, 64), Alloc: true},
@@ -209,23 +201,15 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		kernel.Load(NewModule("m.ko", "m.ko", e))
-		if _, err := NewKernel("vmlinux", nil, data, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(NewKernel("vmlinux", nil, data, e))(t)
 	})
 }
 
 // withSites adds a LOC_PROTO to split BTF.
 func withSites(t *testing.T, split []byte, base *btf.Blob) []byte {
 	t.Helper()
-	b, err := btf.Parse(split, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(split, base))(t)
 	b.Types = append(b.Types, btf.Type{Kind: btf.KindLocProto})
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	return data
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // sites makes BTF of a site of a function with one parameter, based on the BTF in on, with the
@@ -21,10 +22,7 @@ func sites(t *testing.T, on *btf.Blob, located int) []byte {
 		at = append(at, b.LocParam(4, btf.LocReg, 5))
 	}
 	b.Locsec("inline.text", btf.Site{Func: function, LocProto: b.LocProto(at...), Offset: 16})
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return data
 }
 

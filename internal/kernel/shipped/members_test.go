@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -28,9 +29,7 @@ func tarOf(t testing.TB, d programtest.Dir, name string, members ...tar.Header) 
 			err = errors.Join(err, more)
 		}
 	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, w.Close()))
 	d.Write(name, b.String())
 }
 
@@ -83,10 +82,7 @@ func TestBombs(t *testing.T) {
 	d.Write("k/vmlinuz", kernelOf(t, "7.2.1", 3))
 	d.Write("zeros", moduleOf(t, "7.2.1", 3)+strings.Repeat("\x00", 7<<20))
 	d.Run("zstd", "-q", "zeros")
-	bomb, err := os.ReadFile(d.Path("zeros.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bomb := must.Get(os.ReadFile(d.Path("zeros.zst")))(t)
 	for i := range 30 {
 		d.Write(fmt.Sprintf("bombs/%d.ko.zst", i), string(bomb))
 	}

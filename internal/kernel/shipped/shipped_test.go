@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/loader"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -25,10 +26,7 @@ func types(t testing.TB, n int) []byte {
 	for i := range n {
 		b.Int(fmt.Sprintf("int%d", i), 4, btf.IntSigned, 0)
 	}
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return data
 }
 
@@ -47,16 +45,10 @@ func kernelOf(t testing.TB, release string, n int) string {
 // last type.
 func moduleOf(t testing.TB, release string, n int) string {
 	t.Helper()
-	base, err := btf.Parse(types(t, n), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(btf.Parse(types(t, n), nil))(t)
 	b := btf.NewBuilder(nil, base, nil)
 	b.Ref(btf.KindTypedef, "own", uint32(n))
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return object(t, elfwrite.Section{Name: ".gnu.linkonce.this_module", Data: make([]byte, 8)},
 		elfwrite.Section{Name: ".modinfo", Data: []byte("vermagic=" + release + " SMP\x00")},
 		elfwrite.Section{Name: btf.SectionTypes, Data: data})
@@ -75,21 +67,13 @@ func deb(d programtest.Dir, name string, files ...string) {
 // rpm makes an RPM package.
 func rpm(t testing.TB, d programtest.Dir, name string, files ...string) {
 	t.Helper()
-	r, err := rpmpack.NewRPM(rpmpack.RPMMetaData{Name: "p", Version: "1", Compressor: "zstd"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(rpmpack.NewRPM(rpmpack.RPMMetaData{Name: "p", Version: "1", Compressor: "zstd"}))(t)
 	for i := 0; i < len(files); i += 2 {
 		r.AddFile(rpmpack.RPMFile{Name: "/" + files[i], Body: []byte(files[i+1]), Mode: 0o644})
 	}
-	f, err := os.Create(d.Path(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(d.Path(name)))(t)
 	defer f.Close()
-	if err := r.Write(f); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Write(f))
 }
 
 // TestFind looks for kernels and modules in all kinds of inputs.
@@ -116,12 +100,8 @@ func TestFind(t *testing.T) {
 	d.Run("xz", dir+"b.ko")
 	d.Run("zstd", "-q", "--rm", dir+"c.ko")
 	d.Run("gzip", dir+"d.ko")
-	if err := os.Symlink("/nonexistent/l.ko", d.Path(dir+"l.ko")); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(d.Path("pipe/p.ko"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("/nonexistent/l.ko", d.Path(dir+"l.ko")))
+	must.OK(t, syscall.Mkfifo(d.Path("pipe/p.ko"), 0o666))
 	deb(d, "neither.deb", "README", "")
 	deb(d, "kernel.deb", "boot/vmlinuz-7.2.1", kernel)
 	deb(d, "modules.deb", dir+"a.ko", module)

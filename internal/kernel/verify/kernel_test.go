@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const runningKernel = "/sys/kernel/btf/vmlinux"
@@ -86,10 +87,7 @@ func sample(t testing.TB) []byte {
 	b.DeclTag("field", node, 2)
 	b.DeclTag("var", v, btf.DeclTagWhole)
 	b.DeclTag("td", td, btf.DeclTagWhole)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return data
 }
 
@@ -172,10 +170,7 @@ func TestEveryWordMutated(t *testing.T) {
 	if agree(t, data, "sample") {
 		t.Fatal("the sample is refused:", judge(data), askKernel(t, data, 1<<16))
 	}
-	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, nil))(t)
 	values := []uint32{0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 32, 33, 64, 127, 128, 129, 255, 1 << 16,
 		1 << 20, 1<<24 - 1, 1 << 24, 2 << 24, 33 << 24, 1 << 31, 1<<32 - 1}
 	for id := b.StartID; id <= b.EndID()+1; id++ {

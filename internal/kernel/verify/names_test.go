@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestTails: the violations stay short if the names of many types end with the same long string.
@@ -19,14 +20,8 @@ func TestTails(t *testing.T) {
 			id := b.Ref(kind, "", 1)
 			b.Blob.Types[id-1].NameOff = at + 2*i
 		}
-		data, err := b.Encode(btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		blob, err := btf.Parse(data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
+		blob := must.Get(btf.Parse(data, nil))(t)
 		size := 0
 		found := Check(blob, Options{Sorted: true})
 		for _, v := range found {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // randomBlob makes n types with random references between them, including loops, deep chains and
@@ -59,10 +60,7 @@ func randomBlob(t testing.TB, rnd *rand.Rand, n uint32) []byte {
 			}
 		}
 	}
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	return data
 }
 
@@ -112,10 +110,7 @@ func TestDepth(t *testing.T) {
 						f(b, b.NextID()+1)
 					}
 				}
-				data, err := b.Encode(btf.EncodeOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 				agree(t, data, fmt.Sprintf("%d × %s, forward %v", n, name, forward))
 			}
 		}
@@ -132,9 +127,7 @@ func TestKernelBTFMutated(t *testing.T) {
 		t.Skip("SKIPPED: no BTF of a running kernel:", err)
 	}
 	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	refused := 0
 	for range 40 {
@@ -176,10 +169,7 @@ func FuzzCheck(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for range 20 {
 		f.Add(randomBlob(f, rnd, 10))
-		data, err := randomSites(rnd, 10).Encode(btf.EncodeOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(randomSites(rnd, 10).Encode(btf.EncodeOptions{}))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestStricterThanTheKernel checks types that kernels accept but Check intentionally rejects,
@@ -44,10 +45,7 @@ func TestStricterThanTheKernel(t *testing.T) {
 		b := btf.NewBuilder(native, nil, nil)
 		b.Int("int", 4, 0, 0)
 		c.build(b)
-		data, err := b.Encode(btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 		if got := judge(data); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -9,14 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func parse(t *testing.T, b *btf.Blob) base.Base {
 	t.Helper()
-	p, err := base.Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(base.Parse(b))(t)
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // BenchmarkParse makes the index of the running kernel's BTF in memory.
@@ -13,8 +14,6 @@ func BenchmarkParse(b *testing.B) {
 		b.Skip(err)
 	}
 	for b.Loop() {
-		if _, err := Parse(blob); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Parse(blob))(b)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // onCycles returns BTF with a typedef in a cycle that passes through no tag. The BTF also has
@@ -81,9 +82,7 @@ func TestOutline(t *testing.T) {
 	}
 	if dir := os.Getenv("MODULES_BTF"); dir != "" { // the output of btfgen modules
 		kernel, err := btf.ReadOne(filepath.Join(dir, "vmlinux.btf"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		modules, _ := filepath.Glob(filepath.Join(dir, "*.btf"))
 		for _, path := range modules {
 			if filepath.Base(path) == "vmlinux.btf" {
@@ -97,14 +96,8 @@ func TestOutline(t *testing.T) {
 	for name, b := range cases {
 		t.Run(name, func(t *testing.T) {
 			chain := object.Chain(b)
-			want, err := build(chain, len(chain)-1, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := indexOnOutline(b, header{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(build(chain, len(chain)-1, false))(t)
+			got := must.Get(indexOnOutline(b, header{}))(t)
 			if !bytes.Equal(got, want[0]) {
 				t.Errorf("%d bytes differ from the %d bytes of the index on the whole chain",
 					len(got), len(want[0]))
@@ -120,23 +113,15 @@ func TestWith(t *testing.T) {
 	two := small(one, binary.LittleEndian, "mod_")
 	path, index := files(t, dir, "one", one)
 	data, err := btf.Encode(two, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	opened := func(path string) *Files {
-		f, err := Open([]string{path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Open([]string{path}))(t)
 		t.Cleanup(f.Close)
 		return f
 	}
 	f := opened(path)
 	for range 2 { // With doesn't change f
-		more, err := f.With(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		more := must.Get(f.With(data))(t)
 		compare(t, more.Base, newReference(t, two))
 	}
 	compare(t, f.Base, newReference(t, one))
@@ -144,9 +129,7 @@ func TestWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, err := new(Files).With(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	compare(t, alone.Base, newReference(t, one))
 	if _, err := opened(index).With(data); err == nil {
 		t.Error("an index is accepted without its BTF")
@@ -170,10 +153,7 @@ func FuzzOutline(f *testing.F) {
 	one := small(nil, binary.LittleEndian, "")
 	cycles := onCycles(binary.LittleEndian)
 	for i, b := range []*btf.Blob{small(one, binary.LittleEndian, "mod_"), allOf(one), allOf(cycles)} {
-		data, err := btf.Encode(b, btf.EncodeOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(f)
 		f.Add(data, i == 2)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, onTheOther bool) {

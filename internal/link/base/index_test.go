@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // small makes split BTF, based on base, with one of almost everything that BTF can hold.
@@ -45,10 +46,7 @@ func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 
 func parsed(t testing.TB, b *btf.Blob) *Chain {
 	t.Helper()
-	c, err := Parse(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Parse(b))(t)
 	return c
 }
 
@@ -127,25 +125,17 @@ func compare(t *testing.T, got Base, want *reference) {
 // files writes BTF and its index, and returns their paths.
 func files(t *testing.T, dir, name string, b *btf.Blob, bases ...string) (blob, index string) {
 	t.Helper()
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	blob, index = filepath.Join(dir, name+".btf"), filepath.Join(dir, name+".btfbase")
 	write(t, blob, data)
-	built, err := Index(blob, bases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := must.Get(Index(blob, bases))(t)
 	write(t, index, built)
 	return blob, index
 }
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o666))
 }
 
 // TestOpen opens each chain as BTF and as indices. Both must give the same results, or there must
@@ -189,9 +179,7 @@ func TestOpen(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer f.Close()
 			compare(t, f.Base, newReference(t, c.want))
 			if f.BTF.EndID() != c.want.EndID() || f.BTF.EndStr() != c.want.EndStr() {
@@ -218,17 +206,9 @@ func TestOpen(t *testing.T) {
 func TestTruncatedIndex(t *testing.T) {
 	dir := t.TempDir()
 	_, index := files(t, dir, "one", small(nil, binary.LittleEndian, ""))
-	data, err := os.ReadFile(index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open([]string{index})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(index, int64(len(data)-1)); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(index))(t)
+	f := must.Get(Open([]string{index}))(t)
+	must.OK(t, os.Truncate(index, int64(len(data)-1)))
 	f.Close()
 	if err := mapped.Check(); err == nil ||
 		!strings.HasPrefix(err.Error(), index+": truncated while it was read") {
@@ -236,10 +216,7 @@ func TestTruncatedIndex(t *testing.T) {
 	}
 	mapped.Reset()
 	write(t, index, data)
-	again, err := Open([]string{index})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(Open([]string{index}))(t)
 	defer again.Close()
 	f.Close()
 	if again.Base.Find(types.Hash{}) != 0 {
@@ -252,9 +229,7 @@ func TestDamagedIndex(t *testing.T) {
 	dir := t.TempDir()
 	_, path := files(t, dir, "one", small(nil, binary.LittleEndian, ""))
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range data {
 		damaged := bytes.Clone(data)
 		damaged[i] ^= 0x40
@@ -281,10 +256,7 @@ func TestDamagedIndex(t *testing.T) {
 func FuzzIndex(f *testing.F) {
 	for _, b := range []*btf.Blob{small(nil, binary.LittleEndian, ""),
 		btf.NewBuilder(binary.BigEndian, nil, nil).Finish()} {
-		built, err := build(object.Chain(b), 0, true)
-		if err != nil {
-			f.Fatal(err)
-		}
+		built := must.Get(build(object.Chain(b), 0, true))(f)
 		f.Add(built[0])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -315,15 +287,10 @@ func BenchmarkOpen(b *testing.B) {
 		b.Skip(err)
 	}
 	path := filepath.Join(b.TempDir(), "vmlinux.btfbase")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, os.WriteFile(path, data, 0o666))
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		f, err := Open([]string{path})
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := must.Get(Open([]string{path}))(b)
 		f.Close()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // reference is a Base that looks up its answers in a graph and in Go maps. This is the obvious
@@ -39,10 +40,7 @@ func newReference(t testing.TB, b *btf.Blob) *reference {
 	t.Helper()
 	o := &object.Object{Graph: types.New()}
 	chain := object.Chain(b)
-	nodes, err := o.AddBTF(chain...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(o.AddBTF(chain...))(t)
 	p := &reference{blob: b, g: o.Graph, nodes: nodes, next: make([]uint32, len(nodes)),
 		first: make(map[types.Hash]uint32, len(nodes)), tags: map[types.Hash]tag{},
 		declTags: map[declTag]bool{}, leads: o.Graph.Leads()}

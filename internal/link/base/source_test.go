@@ -9,16 +9,14 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestSource makes the indices of two BTFs, and opens each index as the index of either BTF. One of
 // the BTFs isn't laid out as btf.Encode would lay it out.
 func TestSource(t *testing.T) {
 	encode := func(prefix string) []byte {
-		data, err := btf.Encode(small(nil, binary.LittleEndian, prefix), btf.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(btf.Encode(small(nil, binary.LittleEndian, prefix), btf.EncodeOptions{}))(t)
 		return data
 	}
 	plain, longer := encode(""), encode("x_")
@@ -29,17 +27,10 @@ func TestSource(t *testing.T) {
 	sources := []*Source{NewSource(plain), NewSource(longer)}
 	paths := []string{filepath.Join(dir, "plain"), filepath.Join(dir, "longer")}
 	for i, s := range sources {
-		data, made, err := s.Index(paths[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(paths[i], data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		data, made := must.Get2(s.Index(paths[i]))(t)
+		must.OK(t, os.WriteFile(paths[i], data, 0o666))
 		btfPath := paths[i] + ".btf"
-		if err := os.WriteFile(btfPath, [][]byte{plain, longer}[i], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(btfPath, [][]byte{plain, longer}[i], 0o666))
 		if want, err := Index(btfPath, nil); err != nil || !bytes.Equal(data, want) {
 			t.Errorf("%s: error %v, or different from the result of Index", paths[i], err)
 		}

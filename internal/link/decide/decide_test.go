@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const (
@@ -150,10 +151,7 @@ func check(t *testing.T, rules []rule) {
 
 func (r *rule) check(t *testing.T, b *linktest.Builder) {
 	t.Helper()
-	d, err := decideUnits(b, r.facts, r.features(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(decideUnits(b, r.facts, r.features(), nil))(t)
 	if got := d.made(); !slices.Equal(got, r.want) {
 		t.Errorf("made:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(r.want, "\n"))
 	}
@@ -215,9 +213,7 @@ func TestWriteSkipped(t *testing.T) {
 	list := []decide.Skipped{{Name: "f", Reason: "inconsistent prototype"},
 		{Name: "v", Reason: "several static variables of this name"},
 		{Name: "x\t\ny", Reason: "name is not an identifier"}}
-	if err := decide.WriteSkipped(&text, list); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, decide.WriteSkipped(&text, list))
 	want := "f\tinconsistent prototype\nv\tseveral static variables of this name\n" +
 		`x\t\ny` + "\tname is not an identifier\n"
 	if text.String() != want {

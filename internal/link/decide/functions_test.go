@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // units returns a function that makes one unit for each of the given definitions.
@@ -434,10 +435,7 @@ func TestArenaTypesOnce(t *testing.T) {
 		x := &facts.Facts{Globals: []string{"f", "g"}, Kfuncs: []facts.Kfunc{
 			{Name: "f", Flags: 1 << 14}, {Name: "g", Flags: 1 << 14}}}
 		set := features.Of(features.DeclTagKfuncs, features.Attributes)
-		d, err := decideUnits(b, x, set, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(decideUnits(b, x, set, nil))(t)
 		kinds := map[types.Kind]int{}
 		for _, n := range d.Made {
 			kinds[n.Kind]++

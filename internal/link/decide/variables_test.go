@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // perCPU returns facts with the files a.c and b.c, and with these per-CPU variables, 16 bytes
@@ -271,10 +272,7 @@ func TestIdentified(t *testing.T) {
 				o.Section, o.Offset, o.Definition = facts.PerCPUSection, uint64(16*i), h
 				f.Vars, f.Files = append(f.Vars, o), append(f.Files, facts.File{Name: file})
 			}
-			d, err := decideUnits(b, f, features.Default(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(decideUnits(b, f, features.Default(), nil))(t)
 			if got := d.made(); !slices.Equal(got, c.want) ||
 				!slices.Equal(d.skippedLines(), c.skipped) {
 				t.Errorf("%s, file %q: made %q, skipped %q; want %q and %q", c.what, file, got,
@@ -334,19 +332,13 @@ func TestDeclTagsOfBase(t *testing.T) {
 	s := below.Composite(btf.KindStruct, "s", 8, false,
 		btf.Member{NameOff: below.Name("m0"), Type: integer})
 	below.DeclTag("theirs", s, ^uint32(0))
-	p, err := base.Parse(below.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(base.Parse(below.Finish()))(t)
 	b := linktest.New()
 	b.Unit("a.c", 1)
 	own := b.Hold(b.Struct("s", b.Int("int")))
 	b.DeclTag("theirs", own, 0)
 	b.DeclTag("ours", own, 0)
-	d, err := decideUnits(b, nil, features.Default(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(decideUnits(b, nil, features.Default(), p))(t)
 	if got := d.made(); len(got) != 1 || got[0] != "tag ours, component 0, on struct s of 8" {
 		t.Errorf("made %q, want only the tag that the base lacks", got)
 	}
@@ -367,10 +359,7 @@ func TestLinkedBefore(t *testing.T) {
 	b.Fn("f", static, 0, b.Proto(0, b.Int("int")))
 	b.Fn("g", global, 0, b.Proto(0))
 	b.Var("w", global, 4, b.Int("int"))
-	d, err := decideUnits(b, nil, features.Default(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(decideUnits(b, nil, features.Default(), nil))(t)
 	want := []string{"global f: void()", "global v: int", "section .data of 8: (global v: int)@4+4",
 		"static g: void()", "tag mine, component 0, on global f: void()"}
 	if got := d.made(); !slices.Equal(got, want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert/inlines"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // base is the BTF of a file: it has the function f.
@@ -94,10 +95,7 @@ func notInBase(string) uint32 { return 0 }
 
 func encode(t *testing.T, b *btf.Blob) string {
 	t.Helper()
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	return string(data)
 }
 

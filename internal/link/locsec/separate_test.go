@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // source is BTF with sites of four functions, as in the test of resolve_btfids of Linux 7.4. Only
@@ -88,10 +89,7 @@ func TestSeparate(t *testing.T) {
 			}
 			from := source(order, on)
 			before := encode(t, from)
-			s, err := Separate(from, outlined)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Separate(from, outlined))(t)
 			if s.Base.Base != on || s.Order != order || s.Base.Order != order {
 				t.Errorf("the bases or byte orders are wrong: %v, %v", s.Order, s.Base.Order)
 			}
@@ -217,10 +215,7 @@ func TestSeparateRandom(t *testing.T) {
 		b.Locsec("inline.text", sites...)
 		from := b.Finish()
 		outlined := func(name string) bool { return name < "n2" }
-		s, err := Separate(from, outlined)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Separate(from, outlined))(t)
 		want := moved(from, outlined)
 		total += len(want)
 		if len(s.Types) != len(want) || len(s.Types)+len(s.Base.Types) != len(from.Types) {

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 //go:embed testdata/relocate.c
@@ -34,9 +35,7 @@ func libbpf(t *testing.T, problems []problem) [][]byte {
 		return filepath.Join(dir, fmt.Sprintf(format, args...))
 	}
 	write := func(name string, data []byte) string {
-		if err := os.WriteFile(name, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(name, data, 0o666))
 		return name
 	}
 	write(path("relocate.c"), libbpfSource)
@@ -80,19 +79,13 @@ func solve(t *testing.T, p problem) ([]byte, error) {
 
 func parse(t testing.TB, data []byte, base *btf.Blob) *btf.Blob {
 	t.Helper()
-	b, err := btf.Parse(data, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, base))(t)
 	return b
 }
 
 func encode(t testing.TB, b *btf.Blob) []byte {
 	t.Helper()
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	return data
 }
 
@@ -232,10 +225,7 @@ func changedProblem(t testing.TB, seed int64) problem {
 	t.Helper()
 	base, module := originals(seed)
 	r := rand.New(rand.NewSource(-seed))
-	distilled, split, err := distill.Encode(encode(t, module), base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	distilled, split := must.Get2(distill.Encode(encode(t, module), base))(t)
 	changed := btf.NewBuilder(nil, nil, nil)
 	changed.Name("more")
 	order := r.Perm(len(base.Types) - 1)

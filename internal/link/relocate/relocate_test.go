@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // kernel returns the base for which the modules of these tests were made. The function change,
@@ -77,10 +78,7 @@ func distilledModule(t *testing.T, add func(m *btf.Builder)) (distilled, split [
 	base := kernel(nil)
 	m := btf.NewBuilder(nil, base, nil)
 	add(m)
-	distilled, split, err := distill.Encode(encode(t, m.Finish()), base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	distilled, split = must.Get2(distill.Encode(encode(t, m.Finish()), base))(t)
 	return distilled, split
 }
 
@@ -170,9 +168,7 @@ func TestChangedBase(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if !bytes.Equal(rawSplit, encode(t, split)) {
 				t.Error("the input was changed")
 			}
@@ -245,10 +241,7 @@ func TestChain(t *testing.T) {
 	upper := btf.NewBuilder(nil, deep.Finish(), nil)
 	list := upper.Composite(btf.KindStruct, "list", 8, false)
 	base := upper.Finish()
-	got, err := relocate.Relocate(parse(t, rawSplit, parse(t, rawBase, nil)), base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(relocate.Relocate(parse(t, rawSplit, parse(t, rawBase, nil)), base))(t)
 	again := parse(t, encode(t, got), base)
 	typedef, _ := again.ByID(id(again, "typedef"))
 	if typedef.SizeOrType != list || again.StartID != list+1 {
@@ -311,9 +304,7 @@ func cut(b *btf.Blob, n int) *btf.Blob {
 func printed(t *testing.T, b *btf.Blob) string {
 	t.Helper()
 	var text strings.Builder
-	if err := dump.Raw(&text, b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, dump.Raw(&text, b))
 	return text.String()
 }
 
@@ -405,9 +396,7 @@ func FuzzRelocate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := btf.Parse(data, base); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(btf.Parse(data, base))(t)
 		if upper := cut(split, len(split.Types)/2); upper != nil {
 			moved, err := relocate.Relocate(upper, base)
 			if err != nil || printed(t, moved.Base)+printed(t, moved) != printed(t, got) {

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 type resolved struct {
@@ -99,10 +100,7 @@ func TestBase(t *testing.T) {
 	pointer := b.Ref(btf.KindPtr, "", b.Fwd("inner", false))
 	outerID := b.Composite(btf.KindStruct, "outer", 8, false,
 		btf.Member{NameOff: b.Name("m0"), Type: pointer})
-	parsed, err := base.Parse(b.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(base.Parse(b.Finish()))(t)
 	p := linktest.New()
 	inner := p.Struct("inner", p.Int("int"))
 	outer := p.Struct("outer", p.Ptr(p.Stub("inner")))

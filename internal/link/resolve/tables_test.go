@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func newResolver(p *linktest.Builder) *resolver {
@@ -88,9 +89,7 @@ func TestUnpinned(t *testing.T) {
 	for i := range 2 {
 		def := p.Struct("inner", slices.Repeat([]types.ID{p.Int("int")}, i+1)...)
 		stub := p.Graph.PinnedStub(types.TagStruct, p.Str("inner"), p.Graph.Node(def).Hash)
-		if err := p.Graph.Define(stub, def); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.Graph.Define(stub, def))
 		outer = append(outer, p.Struct("outer", p.Ptr(stub)), p.Struct("other", p.Ptr(stub)))
 	}
 	r := newResolver(p)

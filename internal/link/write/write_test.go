@@ -19,6 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // result is what is written for some units.
@@ -56,10 +57,7 @@ func writeUnits(b *linktest.Builder, below *btf.Blob, x *facts.Facts,
 
 func mustWrite(t *testing.T, b *linktest.Builder, below *btf.Blob, opt write.Options) *result {
 	t.Helper()
-	r, err := writeUnits(b, below, nil, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(writeUnits(b, below, nil, opt))(t)
 	for _, v := range verify.Check(r.blob, verify.Options{Sorted: true}) {
 		t.Errorf("the kernel would refuse it: %v", v)
 	}

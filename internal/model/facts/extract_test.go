@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func requireSame(t *testing.T, got, want *Facts) {
@@ -126,10 +127,7 @@ func TestFeaturesChooseVariables(t *testing.T) {
 		{"global_var", VariablesAll, []string{"counter", "plain_variable", "shared_counter"}},
 		{"var,global_var", VariablesAll, []string{"counter", "plain_variable", "shared_counter"}},
 	} {
-		set, err := features.Parse(c.features)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must.Get(features.Parse(c.features))(t)
 		f := w.extract(name, Options{Features: set})
 		names := map[string]bool{}
 		for _, o := range f.Vars {

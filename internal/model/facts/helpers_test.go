@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -24,12 +25,8 @@ func newWorkspace(t *testing.T) workspace { return workspace{t, t.TempDir()} }
 func (w workspace) write(name, content string) string {
 	w.t.Helper()
 	path := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
+	must.OK(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.OK(w.t, os.WriteFile(path, []byte(content), 0o644))
 	return name
 }
 
@@ -74,19 +71,14 @@ func (w workspace) link(out string, objects ...string) string {
 // extract returns the facts about a file in the workspace.
 func (w workspace) extract(name string, o Options) *Facts {
 	w.t.Helper()
-	f, err := w.tryExtract(name, o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	f := must.Get(w.tryExtract(name, o))(w.t)
 	return f
 }
 
 func (w workspace) tryExtract(name string, o Options) (*Facts, error) {
 	w.t.Helper()
 	f, err := elf.Open(filepath.Join(w.dir, name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must.OK(w.t, err)
 	defer f.Close()
 	result, err := Extract(f, o)
 	if err == nil {
@@ -99,9 +91,7 @@ func (w workspace) tryExtract(name string, o Options) (*Facts, error) {
 func text(t *testing.T, f *Facts) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Write(&b))
 	again, err := Parse(bytes.NewReader(b.Bytes()))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.String())

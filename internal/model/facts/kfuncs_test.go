@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // kfuncEntry is an entry of a set8 as the kernel's macros write it.
@@ -103,10 +104,7 @@ func (w workspace) resolve(file, out string, sets map[string][]kfuncEntry, ids m
 	w.write("ids", string(data))
 	args := []string{"--update-section", ".BTF_ids=ids"}
 	if types != nil {
-		blob, err := btf.Encode(types, btf.EncodeOptions{})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		blob := must.Get(btf.Encode(types, btf.EncodeOptions{}))(w.t)
 		w.write("btf", string(blob))
 		args = append(args, "--add-section", ".BTF=btf")
 	}
@@ -185,10 +183,7 @@ func TestKfuncsOfModules(t *testing.T) {
 	requireKfuncs(t, w.extract("uniform.ko", defaults), []Kfunc{{"bpf_f", 0x3000}, {"bpf_g", 0x3000}})
 
 	// A distilled base is found in the module itself.
-	blob, err := btf.Encode(base, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	blob := must.Get(btf.Encode(base, btf.EncodeOptions{}))(t)
 	w.write("base", string(blob))
 	w.run("objcopy", "--add-section", ".BTF.base=base", "mod.ko", "distilled.ko")
 	requireKfuncs(t, w.extract("distilled.ko", defaults), kfuncsWanted)
@@ -226,10 +221,7 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.file, err, c.want)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(w.dir, object))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(w.dir, object)))(t)
 	// Let the count contradict the size of the set's symbol.
 	at := strings.Index(string(data),
 		"\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00")

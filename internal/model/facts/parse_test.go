@@ -10,6 +10,7 @@ import (
 
 	ourelf "github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const head = "btffacts 4\nmachine 62 64 little\nsymfiles yes\nvariables percpu\nkfuncs listed\n"
@@ -38,10 +39,7 @@ end
 `
 
 func TestParseSample(t *testing.T) {
-	f, err := Parse(strings.NewReader(sample))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Parse(strings.NewReader(sample)))(t)
 	if got := text(t, f); got != sample {
 		t.Errorf("got\n%s\nwant\n%s", got, sample)
 	}
@@ -153,9 +151,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := facts.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, facts.Write(&out))
 		if !bytes.Equal(out.Bytes(), data) {
 			t.Errorf("read %q\nwrote %q", data, out.Bytes())
 		}
@@ -164,10 +160,7 @@ func FuzzParse(f *testing.F) {
 
 func FuzzExtract(f *testing.F) {
 	for _, name := range []string{"testdata/small.elf", "testdata/kfuncs.o"} {
-		data, err := os.ReadFile(filepath.FromSlash(name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.FromSlash(name)))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -180,13 +173,9 @@ func FuzzExtract(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := facts.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, facts.Write(&out))
 		again, err := Parse(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		requireSame(t, again, facts)
 	})
 }
@@ -203,9 +192,7 @@ func TestParseDocumentedExample(t *testing.T) {
 		t.Fatal("docs/facts.md has no example")
 	}
 	f, err := Parse(strings.NewReader(example))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := text(t, f); got != example {
 		t.Errorf("got\n%s\nwant\n%s", got, example)
 	}

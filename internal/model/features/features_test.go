@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const defaultNames = "encode_force,var,float,decl_tag,type_tag,enum64,optimized_func," +
@@ -82,10 +84,7 @@ func TestNoneStandsAlone(t *testing.T) {
 // TestPage compares the table of docs/features.md with the features: each name is there once, and
 // the table is right about what is in "default" and in "all".
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/features.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/features.md"))(t)
 	found := map[string][]string{}
 	const cells = "(?m)^\\| `(\\w+)` \\|(?: [^|]+ \\|){3} (yes|no) \\| (yes|no) \\|$"
 	for _, row := range regexp.MustCompile(cells).FindAllStringSubmatch(string(page), -1) {

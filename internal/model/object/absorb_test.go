@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func newAbsorber() (*absorber, *Merger) {
@@ -24,15 +25,9 @@ func TestAbsorb(t *testing.T) {
 		var objects []*Object
 		for seed := first * 10; seed < first*10+10; seed++ {
 			data := write(t, randomObject(seed))
-			o, err := read(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := must.Get(read(data))(t)
 			a.file = append(a.file[:0], data...)
-			s, ok, err := a.take("object")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, ok := must.Get2(a.take("object"))(t)
 			if pinned := slices.ContainsFunc(o.Graph.Nodes,
 				func(n types.Node) bool { return n.Kind == types.KindStub && n.Size == 1 }); ok == pinned {
 				t.Fatalf("object %d: with pinned stubs: %v, absorbed: %v", seed, pinned, ok)
@@ -44,9 +39,7 @@ func TestAbsorb(t *testing.T) {
 			if s != o.claims() {
 				t.Fatalf("object %d says %+v, was read as %+v", seed, s, o.claims())
 			}
-			if err := m.agree("object", s); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.agree("object", s))
 			objects = append(objects, o)
 		}
 		for id := range m.set.g.Nodes { // each has the hash of its content
@@ -58,10 +51,7 @@ func TestAbsorb(t *testing.T) {
 		if len(objects) == 0 {
 			continue
 		}
-		merged, err := Merge(objects...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		merged := must.Get(Merge(objects...))(t)
 		if !bytes.Equal(write(t, m.Object()), write(t, merged)) {
 			t.Fatalf("objects from %d on are merged differently than by Merge", first*10)
 		}
@@ -85,16 +75,12 @@ func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 		t.Fatalf("absorbed, but Read says: %v", err)
 	}
 	merged, err := Merge(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want, err := Write(merged, 1)
 	if err != nil {
 		return true // a limit of BTF
 	}
-	if err := m.agree("object", says); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, m.agree("object", says))
 	if !bytes.Equal(write(t, m.Object()), want) {
 		t.Fatal("the absorbed object differs from the one that Read reads")
 	}

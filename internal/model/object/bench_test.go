@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // kernelSized returns an object as large as a distribution's kernel. It has 44,000 shapes, and
@@ -47,9 +48,7 @@ func kernelSized() *Object {
 func BenchmarkMerge(b *testing.B) {
 	o := kernelSized()
 	for b.Loop() {
-		if _, err := Merge(o); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Merge(o))(b)
 	}
 }
 
@@ -64,9 +63,7 @@ func BenchmarkRead(b *testing.B) {
 	data := write(b, kernelSized())
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := read(data); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(read(data))(b)
 	}
 }
 
@@ -77,9 +74,7 @@ func BenchmarkReadSmall(b *testing.B) {
 	data := write(b, o)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := read(data); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(read(data))(b)
 	}
 }
 

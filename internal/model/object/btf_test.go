@@ -11,14 +11,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func fromBTF(t testing.TB, blobs ...*btf.Blob) *Object {
 	t.Helper()
-	o, err := FromBTF(amd64, blobs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(FromBTF(amd64, blobs...))(t)
 	return o
 }
 
@@ -30,19 +28,14 @@ func runningKernel(t testing.TB) *btf.Blob {
 		t.Skipf("no BTF of a running kernel: %v", err)
 	}
 	b, err := btf.Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b
 }
 
 func TestRunningKernel(t *testing.T) {
 	o := fromBTF(t, runningKernel(t))
 	data := write(t, o)
-	back, err := read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(read(data))(t)
 	if !bytes.Equal(data, write(t, back)) {
 		t.Error("written differently after a round trip")
 	}
@@ -180,10 +173,7 @@ func TestRings(t *testing.T) {
 			if !bytes.Equal(data, write(t, fromBTF(t, ring(tt.n, rotated...)))) {
 				t.Error("the start of the ring changes the bytes")
 			}
-			back, err := read(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			back := must.Get(read(data))(t)
 			if !bytes.Equal(data, write(t, back)) {
 				t.Error("written differently after a round trip")
 			}
@@ -208,10 +198,7 @@ func TestForwards(t *testing.T) {
 	if got := kindNames(o); !slices.Equal(got, want) {
 		t.Fatalf("items %q, want %q", got, want)
 	}
-	back, err := read(write(t, o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(read(write(t, o)))(t)
 	if got := kindNames(back); !slices.Equal(got, want) {
 		t.Errorf("read items %q, want %q", got, want)
 	}
@@ -230,10 +217,7 @@ func TestSplit(t *testing.T) {
 		btf.Member{NameOff: top.Name("pid"), Type: ptr})
 
 	o := New(amd64, 0)
-	ids, err := o.AddBTF(Chain(top.Finish())...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := must.Get(o.AddBTF(Chain(top.Finish())...))(t)
 	g := o.Graph
 	if len(o.Units) != 2 || len(o.Units[0].Items) != 3 || len(o.Units[1].Items) != 2 {
 		t.Fatalf("units %+v, want 3 and 2 items", o.Units)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestEndlessBTF: raw BTF in which a struct contains itself by value is refused, and the error
@@ -84,10 +85,7 @@ func TestEndlessSplit(t *testing.T) {
 	split := btf.NewBuilder(binary.LittleEndian, base.Finish(), nil)
 	s := split.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: split.Name("m"), Type: 3})
 	split.Composite(btf.KindUnion, "u", 4, false, btf.Member{NameOff: split.Name("x"), Type: s})
-	o, err := FromBTF(Target{}, split.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(FromBTF(Target{}, split.Finish()))(t)
 	if err := o.CheckFinite(); err != nil {
 		t.Error(err)
 	}

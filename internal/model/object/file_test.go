@@ -17,23 +17,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func encode(t testing.TB, b *btf.Blob) []byte {
 	t.Helper()
-	data, err := btf.Encode(b, btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(t)
 	return data
 }
 
 func save(t testing.TB, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "input")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, data, 0o644))
 	return path
 }
 
@@ -48,7 +44,7 @@ func TestReadFile(t *testing.T) {
 		units  int
 		target Target
 	}{
-		{"BTF object", write(t, object), len(must(object.normal()).Units), amd64},
+		{"BTF object", write(t, object), len(must.Get(object.normal())(t).Units), amd64},
 		{"raw BTF", blob, 1, Target{AddrSize: 8, Order: binary.LittleEndian}},
 		{"ELF file with .BTF", assemble(t, arm, blob, nil), 1, arm},
 		{"concatenated blobs", assemble(t, amd64, append(slices.Clone(blob), other...), nil), 2, amd64},
@@ -56,10 +52,7 @@ func TestReadFile(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := ReadFile(save(t, tt.data), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := must.Get(ReadFile(save(t, tt.data), nil))(t)
 			if len(o.Units) != tt.units || o.Target != tt.target {
 				t.Errorf("%d units for %v, want %d for %v", len(o.Units), o.Target, tt.units, tt.target)
 			}
@@ -67,20 +60,10 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func TestConcatenatedBlobsAreUnits(t *testing.T) {
 	a, b := two(false, 8), ring(6, 0)
 	together := fromBTF(t, a, b)
-	apart, err := Merge(fromBTF(t, b), fromBTF(t, a))
-	if err != nil {
-		t.Fatal(err)
-	}
+	apart := must.Get(Merge(fromBTF(t, b), fromBTF(t, a)))(t)
 	if !bytes.Equal(write(t, together), write(t, apart)) {
 		t.Error("two blobs of one section differ from two files merged")
 	}
@@ -215,10 +198,7 @@ func TestMergeRefuses(t *testing.T) {
 
 func TestEqualUnitsAreCounted(t *testing.T) {
 	o := fromBTF(t, two(false, 8))
-	m, err := Merge(o, o, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Merge(o, o, o))(t)
 	if len(m.Units) != 1 || m.Units[0].Count != 3 {
 		t.Errorf("units %+v, want one with the count 3", m.Units)
 	}
@@ -237,17 +217,11 @@ func TestOtherReaders(t *testing.T) {
 	for name, o := range inputs {
 		t.Run(name, func(t *testing.T) {
 			path := save(t, write(t, o))
-			blob, err := btf.ReadOne(path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			blob := must.Get(btf.ReadOne(path, nil))(t)
 			for _, v := range verify.Check(blob, verify.Options{Sorted: true}) {
 				t.Error(v)
 			}
-			spec, err := cilium.LoadSpec(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := must.Get(cilium.LoadSpec(path))(t)
 			for i := range blob.Types {
 				id := blob.StartID + uint32(i)
 				typ, err := spec.TypeByID(cilium.TypeID(id))
@@ -317,29 +291,18 @@ func TestRelocationsOfBTF(t *testing.T) {
 	dir := t.TempDir()
 	source, out := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.o")
 	const text = "long first, second = 1; int f(void *c) { return first + second; }"
-	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(source, []byte(text), 0o666))
 	if text, err := exec.Command("clang", "-target", "bpf", "-g", "-O2", "-c", source, "-o",
 		out).CombinedOutput(); err != nil {
 		t.Skipf("clang: %v: %s", err, text)
 	}
-	f, err := elf.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(out))(t)
 	defer f.Close()
 	if f.Section(".rel.BTF") == nil && f.Section(".rela.BTF") == nil {
 		t.Fatal("the object has no relocations of .BTF")
 	}
-	blobs, err := btf.ParseAll(f.Section(btf.SectionTypes).Raw(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := ReadFile(out, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs := must.Get(btf.ParseAll(f.Section(btf.SectionTypes).Raw(), nil))(t)
+	o := must.Get(ReadFile(out, nil))(t)
 	want := fromBTF(t, blobs...)
 	want.Target = o.Target
 	if !bytes.Equal(write(t, o), write(t, want)) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func FuzzRead(f *testing.F) {
@@ -54,10 +55,7 @@ func FuzzUnits(f *testing.F) {
 
 func FuzzFromBTF(f *testing.F) {
 	for _, b := range []*btf.Blob{two(false, 8), ring(6, 0), ring(4)} {
-		data, err := btf.Encode(b, btf.EncodeOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(btf.Encode(b, btf.EncodeOptions{}))(f)
 		f.Add(data)
 	}
 	for seed := range uint64(8) {
@@ -82,13 +80,9 @@ func FuzzFromBTF(f *testing.F) {
 func sections(t testing.TB, o *Object) (records, units []byte) {
 	t.Helper()
 	n, err := o.normal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l, err := newNumbering(n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if records, err = l.records(n.Target.Order); err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +102,6 @@ func assemble(t testing.TB, target Target, records, units []byte) []byte {
 	if units != nil {
 		f.Sections = append(f.Sections, elfwrite.Section{Name: SectionUnits, Data: units})
 	}
-	data, err := f.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(f.Bytes())(t)
 	return data
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // manyTypes returns an object with so many types, names and units that all work on its file is
@@ -49,9 +50,7 @@ func TestThreadsDontShow(t *testing.T) {
 	o := manyTypes()
 	want := write(t, o)
 	path := filepath.Join(t.TempDir(), "o.btfo")
-	if err := os.WriteFile(path, want, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, want, 0o666))
 	for _, jobs := range []int{1, 2, 8} {
 		if data, err := Write(o, jobs); err != nil || !bytes.Equal(data, want) {
 			t.Errorf("-j%d: a different file, or an error: %v", jobs, err)
@@ -62,9 +61,7 @@ func TestThreadsDontShow(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatalf("-j%d: absorbed: %v, error %v", jobs, ok, err)
 		}
-		if err := m.agree(path, says); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.agree(path, says))
 		if len(a.shapes) < 5<<11 || len(a.text) < 1<<16 {
 			t.Errorf("%d types and %d bytes of names: too few for several threads", len(a.shapes),
 				len(a.text))

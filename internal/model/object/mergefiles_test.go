@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestMergeFiles merges BTF objects and raw BTF with several numbers of threads.
@@ -21,26 +22,15 @@ func TestMergeFiles(t *testing.T) {
 		if seed%10 == 9 {
 			data = randomBTF(t, seed)
 		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		o, err := ReadFile(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o666))
+		o := must.Get(ReadFile(path, nil))(t)
 		files, objects = append(files, path), append(objects, o)
 	}
-	merged, err := Merge(objects...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(Merge(objects...))(t)
 	want := write(t, merged)
 	for _, jobs := range []int{0, 1, 2, 5, 100} {
 		calls := make(chan int, 2*len(files))
-		o, err := MergeFiles(files, nil, jobs, func(done, all int) { calls <- done })
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(MergeFiles(files, nil, jobs, func(done, all int) { calls <- done }))(t)
 		if !bytes.Equal(write(t, o), want) {
 			t.Errorf("%d threads give a different union", jobs)
 		}
@@ -54,10 +44,7 @@ func TestMergeFiles(t *testing.T) {
 func randomBTF(t *testing.T, seed uint64) []byte {
 	for ; ; seed += 50 {
 		data, _ := sections(t, randomObject(seed))
-		b, err := btf.Parse(data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(data, nil))(t)
 		if _, err := FromBTF(Target{}, b); err == nil {
 			return data
 		}
@@ -69,9 +56,7 @@ func TestMergeFilesErrors(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, data, 0o666))
 		return path
 	}
 	arm := randomObject(2)
@@ -79,10 +64,7 @@ func TestMergeFilesErrors(t *testing.T) {
 	good, other := put("good", write(t, randomObject(1))), put("other", write(t, arm))
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Ref(btf.KindPtr, "", 7)
-	raw, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	bad := put("bad", raw)
 	text := put("text", []byte("no BTF at all"))
 	for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // chains returns a blob with two chains of structs t0 → t1 → t2, whose definitions differ in
@@ -32,10 +33,7 @@ func TestPinsAreGlobal(t *testing.T) {
 	x, y := fromBTF(t, chains(16)), fromBTF(t, chains(24))
 	var first []byte
 	for _, order := range [][]*Object{{x, y}, {y, x}} {
-		m, err := Merge(order...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Merge(order...))(t)
 		structs := map[string]int{}
 		g := m.Graph
 		for i := range g.Nodes {
@@ -72,9 +70,7 @@ func TestMergeRefusesPins(t *testing.T) {
 		s := g.Strs.Intern([]byte("s"))
 		stub := g.PinnedStub(types.TagStruct, s, types.Hash{A: 1, B: 2})
 		def := g.Add(types.Node{Kind: types.KindStruct, Name: s, Size: size}, nil)
-		if err := g.Define(stub, def); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Define(stub, def))
 		ptr := g.Add(types.Node{Kind: types.KindPtr, Ref: stub}, nil)
 		o.Units = []Unit{{Count: 1, Items: []types.ID{def, ptr}}}
 		return o
@@ -191,17 +187,11 @@ func TestTypedefsInCycles(t *testing.T) {
 		if !bytes.Equal(data, first) {
 			t.Fatalf("seed %d: the order of types changes the object", seed)
 		}
-		back, err := read(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := must.Get(read(data))(t)
 		if !bytes.Equal(data, write(t, back)) {
 			t.Fatal("written differently after a round trip")
 		}
-		m, err := Merge(back, o, fromBTF(t, chains(16)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Merge(back, o, fromBTF(t, chains(16))))(t)
 		if len(m.Units) != 2 || m.Units[0].Count != 2 {
 			t.Fatalf("%d units, the first %d times; want 2, the first twice", len(m.Units), m.Units[0].Count)
 		}

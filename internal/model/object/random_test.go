@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var amd64 = Target{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
@@ -213,9 +214,6 @@ func describe(g *types.Graph, id types.ID, path []types.ID) string {
 
 func write(t testing.TB, o *Object) []byte {
 	t.Helper()
-	data, err := Write(o, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(Write(o, 1))(t)
 	return data
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // read is the inverse of Write.
@@ -28,9 +29,7 @@ func TestReadIsTheInverseOfWrite(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		want, err := o.normal()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if a, b := meaning(want), meaning(back); !slices.Equal(a, b) {
 			t.Fatalf("seed %d: wrote\n%s\nread\n%s", seed, a, b)
 		}
@@ -104,10 +103,7 @@ func TestBytesDependOnMeaningAlone(t *testing.T) {
 func TestEmptyObject(t *testing.T) {
 	o := New(amd64, 0)
 	data := write(t, o)
-	back, err := read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(read(data))(t)
 	if len(back.Units) != 0 || len(back.Graph.Nodes) != 1 || back.Target != o.Target {
 		t.Fatalf("read %+v", back)
 	}
@@ -124,9 +120,7 @@ func mergeTree(t *testing.T, r *rand.Rand, objs []*Object) []byte {
 		r.Shuffle(len(objs), func(i, j int) { objs[i], objs[j] = objs[j], objs[i] })
 		n := 1 + r.IntN(min(4, len(objs)))
 		m, err := Merge(objs[:n]...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if r.IntN(2) == 0 {
 			if m, err = read(write(t, m)); err != nil {
 				t.Fatal(err)
@@ -160,9 +154,7 @@ func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 func TestMergeLeavesItsInputs(t *testing.T) {
 	a, b := randomObject(1), randomObject(2)
 	before := write(t, a)
-	if _, err := Merge(a, b, a); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Merge(a, b, a))(t)
 	if !bytes.Equal(before, write(t, a)) {
 		t.Fatal("Merge changed its first object")
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // checkShapes compares the shapes of types hashed in place with those in a graph. It reports
@@ -44,10 +45,7 @@ func TestTypeShapes(t *testing.T) {
 	hashed, random := 0, uint64(100)
 	for seed := range random {
 		data, _ := sections(t, randomObject(seed))
-		b, err := btf.Parse(data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(btf.Parse(data, nil))(t)
 		if checkShapes(t, b) {
 			hashed++
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/refine"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // definition is a struct of a model: a tag, and members that lead to other definitions.
@@ -239,10 +240,7 @@ func TestOthersDoNotShow(t *testing.T) {
 		}, extra...)
 		from, defs := u.build(rand.New(rand.NewPCG(uint64(len(u)), 0)).Perm(len(u)))
 		g := types.New()
-		ids, err := Import(g, from, [][]types.ID{defs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := must.Get(Import(g, from, [][]types.ID{defs}))(t)
 		for id := range from.Nodes {
 			if n := from.Node(types.ID(id)); n.Kind == types.KindStub && n.Ref == defs[0] {
 				return g.Pin(g.Node(ids[id]))
@@ -275,15 +273,10 @@ func TestScopes(t *testing.T) {
 	high := g.Add(types.Node{Kind: types.KindStruct, Name: s, Size: 8},
 		[]types.Elem{{Ref: stub(1, 1)}, {Ref: stub(2, 1)}})
 	for id, def := range map[types.ID]types.ID{stub(1, 0): low, stub(1, 1): low, stub(2, 1): high} {
-		if err := g.Define(id, def); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, g.Define(id, def))
 	}
 	to := types.New()
-	ids, err := Import(to, g, [][]types.ID{{low}, {high}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := must.Get(Import(to, g, [][]types.ID{{low}, {high}}))(t)
 	if n := to.Node(ids[stub(1, 0)]); n.Size != 0 {
 		t.Error("the base's stub is pinned")
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // list builds the shapes of
@@ -110,14 +112,9 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	}
 	def := g.Add(Node{Kind: KindStruct, Name: s, Size: 8},
 		[]Elem{{g.Strs.Intern([]byte("self")), one, 0}})
-	if err := g.Define(one, def); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, g.Define(one, def))
 	other := New()
-	ids, err := other.Import(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := must.Get(other.Import(g))(t)
 	if n := other.Node(ids[one]); n.Ref != ids[def] {
 		t.Errorf("imported, the pin means node %d, want %d", n.Ref, ids[def])
 	}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestPart: a part has only what its roots lead to, including through pinned stubs.
@@ -26,9 +28,7 @@ func TestPart(t *testing.T) {
 		add(KindConst, "", ID(len(g.Nodes)-1))
 	}
 	meant := add(KindStruct, "pinned", 0, Elem{name("c"), inner, 0})
-	if err := g.Define(pinned, meant); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, g.Define(pinned, meant))
 	var p Parter
 	for _, c := range []struct {
 		name  string

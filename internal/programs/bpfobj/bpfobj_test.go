@@ -19,6 +19,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -52,10 +53,7 @@ SEC("xdp") int alone(void *ctx) { return 0; }
 
 func read(t testing.TB, data []byte) *bpfobj.Object {
 	t.Helper()
-	o, err := bpfobj.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(data))(t)
 	return o
 }
 
@@ -108,10 +106,7 @@ func TestCalls(t *testing.T) {
 		d := programtest.NewDir(t)
 		d.Write("p.c", source)
 		d.Run(command[0], append(command[1:], "-c", "p.c", "-o", "p.o")...)
-		data, err := os.ReadFile(d.Path("p.o"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(d.Path("p.o")))(t)
 		return data
 	}
 	for name, make := range map[string]func(t *testing.T) []byte{
@@ -127,10 +122,7 @@ func TestCalls(t *testing.T) {
 			d := programtest.NewDir(t)
 			d.Write("p.o", string(bpftest.Compile(t, theCalls)))
 			d.Run("bpftool", "gen", "object", "linked.o", "p.o")
-			data, err := os.ReadFile(d.Path("linked.o"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(d.Path("linked.o")))(t)
 			return data
 		},
 	} {
@@ -196,10 +188,7 @@ func plain(t testing.TB, machine elf.Machine, withBTF bool, more ...string) []by
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 32)
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(t)
 	o := elfwrite.File{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(machine)}
 	if withBTF {
 		o.Sections = append(o.Sections, elfwrite.Section{Name: ".BTF", Data: data, Align: 4})
@@ -213,10 +202,7 @@ func plain(t testing.TB, machine elf.Machine, withBTF bool, more ...string) []by
 // stripped hides the symbol tables in a file: it changes the type of their sections.
 func stripped(t testing.TB, data []byte) []byte {
 	t.Helper()
-	f, err := elf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.NewFile(bytes.NewReader(data)))(t)
 	data = bytes.Clone(data)
 	headers := binary.LittleEndian.Uint64(data[40:])
 	for i, s := range f.Sections {

@@ -7,25 +7,18 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Cilium returns the answers of cilium/ebpf, which resolves each relocation separately.
 func Cilium(t testing.TB, object, vmlinux []byte, modules ...[]byte) Answers {
 	t.Helper()
-	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := btf.LoadSpecFromReader(bytes.NewReader(vmlinux))
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object)))(t)
+	base := must.Get(btf.LoadSpecFromReader(bytes.NewReader(vmlinux)))(t)
 	targets := []*btf.Spec{base}
 	for _, m := range modules {
-		s, err := btf.LoadSplitSpecFromReader(bytes.NewReader(m), base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(btf.LoadSplitSpecFromReader(bytes.NewReader(m), base))(t)
 		targets = append(targets, s)
 	}
 	answers := Answers{}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -80,10 +81,7 @@ func compile(t testing.TB, source string, order binary.ByteOrder) (object []byte
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return data
 }
 
@@ -142,14 +140,8 @@ func Parse(t testing.TB, vmlinux []byte, modules ...[]byte) *core.Kernel {
 		if base != nil {
 			below = base.Blob
 		}
-		blob, err := btf.Parse(data, below)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := core.NewBTF(blob, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		blob := must.Get(btf.Parse(data, below))(t)
+		b := must.Get(core.NewBTF(blob, base))(t)
 		return b
 	}
 	k := &core.Kernel{Vmlinux: parse(vmlinux, nil)}
@@ -182,23 +174,14 @@ func Number(t testing.TB, name string, otherwise int) int {
 	if text == "" {
 		return otherwise
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(text))(t)
 	return n
 }
 
 // section returns the content of a section of an object file.
 func section(t testing.TB, object []byte, name string) []byte {
 	t.Helper()
-	f, err := elf.NewFile(bytes.NewReader(object))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := f.Section(name).Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.NewFile(bytes.NewReader(object)))(t)
+	data := must.Get(f.Section(name).Data())(t)
 	return data
 }

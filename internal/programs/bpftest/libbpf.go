@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btfext"
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -90,9 +91,7 @@ func (l *Libbpf) Instructions(t testing.TB, object, vmlinux []byte, modules ...[
 func (l *Libbpf) ask(t testing.TB, object, vmlinux []byte, modules [][]byte) [3]Answers {
 	t.Helper()
 	o, err := bpfobj.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	access := accessOffsets(t, object, o)
 	var sites []Site
 	var input []byte
@@ -146,10 +145,7 @@ func (l *Libbpf) ask(t testing.TB, object, vmlinux []byte, modules [][]byte) [3]
 // BTF.
 func accessOffsets(t testing.TB, object []byte, o *bpfobj.Object) map[string]uint32 {
 	t.Helper()
-	sections, err := btfext.Parse(section(t, object, btfext.SectionName), o.BTF.Order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sections := must.Get(btfext.Parse(section(t, object, btfext.SectionName), o.BTF.Order))(t)
 	offsets := map[string]uint32{}
 	for _, s := range sections {
 		for _, r := range s.Relocations {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -40,10 +41,7 @@ func (l *Loader) Load(t testing.TB, object []byte, names ...string) (ok bool, lo
 	t.Helper()
 	d := programtest.NewDir(t)
 	d.Write("p.o", string(object))
-	out, err := exec.Command(l.program, append([]string{d.Path("p.o")}, names...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command(l.program, append([]string{d.Path("p.o")}, names...)...).Output())(t)
 	word, log, _ := strings.Cut(string(out), "\n")
 	return word == "loaded", log
 }
@@ -57,10 +55,7 @@ func (l *Loader) LoadEach(t testing.TB, object, vmlinux []byte, names []string) 
 	d.Write("p.o", string(object))
 	d.Write("k.btf", string(vmlinux))
 	args := append([]string{"--btf", d.Path("k.btf"), "--each", d.Path("p.o")}, names...)
-	out, err := exec.Command(l.program, args...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command(l.program, args...).Output())(t)
 	results := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		name, result, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -10,14 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
 	"github.com/rules-btf/rules_btf/internal/programs/reach"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func checked(t *testing.T, b *btf.Builder, base *core.BTF) *core.BTF {
 	t.Helper()
-	c, err := core.NewBTF(b.Finish(), base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(core.NewBTF(b.Finish(), base))(t)
 	return c
 }
 
@@ -148,10 +146,7 @@ func TestSymbols(t *testing.T) {
 			p.Conditions = map[int]needs.Condition{0: {}}
 		}
 		n := &needs.Needs{Order: binary.LittleEndian, Local: local, Programs: []needs.Program{p}}
-		results, err := check.Kernel(kernel.Index(needs.Names(n)), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := must.Get(check.Kernel(kernel.Index(needs.Names(n)), n))(t)
 		why := ""
 		for _, r := range results[0].Reasons {
 			why += r.Why
@@ -193,10 +188,7 @@ func TestArguments(t *testing.T) {
 			n := &needs.Needs{Order: binary.LittleEndian, Local: kernel.Vmlinux,
 				Programs: []needs.Program{{Name: "p", Section: c.section, Symbols: []needs.Symbol{
 					{Kind: c.kind, Name: c.name, Args: args}}}}}
-			results, err := check.Kernel(kernel.Index(needs.Names(n)), n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			results := must.Get(check.Kernel(kernel.Index(needs.Names(n)), n))(t)
 			if loads := results[0].Verdict == check.Loads; loads != (args <= c.args) {
 				t.Errorf("%s with %d arguments: %v", c.section, args, results[0])
 			}
@@ -254,10 +246,7 @@ func TestConditions(t *testing.T) {
 			p.Certain = map[int]needs.Condition{0: c.certain}
 		}
 		n := &needs.Needs{Order: binary.LittleEndian, Local: local, Programs: []needs.Program{p}}
-		results, err := check.Kernel(kernel.Index(needs.Names(n)), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := must.Get(check.Kernel(kernel.Index(needs.Names(n)), n))(t)
 		if got := results[0]; got.Verdict != c.want || len(got.Reasons) != 2 ||
 			!strings.Contains(got.Reasons[0].Wants, "struct s.new") {
 			t.Errorf("%s: %+v, want %v", c.name, got, c.want)

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // loadCase is a C source with programs for the running kernel, and the expected verdict.
@@ -47,19 +48,10 @@ func TestLoad(t *testing.T) {
 // verdictOf returns the worst verdict on the named programs in an object file, with the reasons.
 func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verdict, string) {
 	t.Helper()
-	o, err := bpfobj.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := needs.Extract(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(object))(t)
+	n := must.Get(needs.Extract(o))(t)
 	k := bpftest.Parse(t, vmlinux)
-	results, err := check.Kernel(k.Index(needs.Names(n)), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(check.Kernel(k.Index(needs.Names(n)), n))(t)
 	worst, why, found := check.Loads, "", 0
 	for _, r := range results {
 		for _, name := range names {

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestObjects checks that what libbpf decides for a whole object file doesn't affect the programs
@@ -41,20 +42,11 @@ func TestObjects(t *testing.T) {
 		for range 2 {
 			var objects []*bpfobj.Object
 			for _, source := range c.sources {
-				o, err := bpfobj.Read(bpftest.Compile(t, source))
-				if err != nil {
-					t.Fatal(err)
-				}
+				o := must.Get(bpfobj.Read(bpftest.Compile(t, source)))(t)
 				objects = append(objects, o)
 			}
-			n, err := needs.Extract(objects...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			results, err := check.Kernel(k.Index(needs.Names(n)), n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(needs.Extract(objects...))(t)
+			results := must.Get(check.Kernel(k.Index(needs.Names(n)), n))(t)
 			var got []string
 			for _, r := range results {
 				got = append(got, fmt.Sprint(r.Program, " ", r.Verdict))

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestRandomObjects compares our verdicts on the programs of random object files with what happens
@@ -34,9 +35,7 @@ func TestRandomObjects(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, source)
 		}
 		results, err := check.Kernel(k.Index(needs.Names(n)), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		verdicts := map[string]check.Result{}
 		for _, r := range results {
 			verdicts[r.Program] = r

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // randomKernel has the types of a small kernel.
@@ -71,19 +72,10 @@ func compareVerdicts(t *testing.T, loader *bpftest.Loader, counts map[string]int
 	random := bpftest.NewRandom(seed, k)
 	random.Guards = true
 	object, sources := random.Compile(t, n)
-	o, err := bpfobj.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wanted, err := needs.Extract(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(object))(t)
+	wanted := must.Get(needs.Extract(o))(t)
 	indexed := k.Index(needs.Names(wanted))
-	results, err := check.Kernel(indexed, wanted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(check.Kernel(indexed, wanted))(t)
 	var names []string
 	for _, r := range results {
 		names = append(names, r.Program)
@@ -132,10 +124,7 @@ func dependsOnSettings(r check.Result) bool {
 func ambiguous(t *testing.T, k *core.Index, n *needs.Needs, program int) bool {
 	t.Helper()
 	for _, r := range n.Programs[program].Relocations {
-		local, err := core.Parse(n.Local, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		local := must.Get(core.Parse(n.Local, r))(t)
 		if len(k.Candidates(local)) > 1 {
 			return true
 		}

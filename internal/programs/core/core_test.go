@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestEssential(t *testing.T) {
@@ -33,10 +34,7 @@ func build(t testing.TB, f func(b *btf.Builder)) *BTF {
 	t.Helper()
 	b := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	f(b)
-	checked, err := NewBTF(b.Finish(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := must.Get(NewBTF(b.Finish(), nil))(t)
 	return checked
 }
 
@@ -197,10 +195,7 @@ func TestMissing(t *testing.T) {
 			b.Composite(btf.KindStruct, "wide", 8, false, member(b, "w", b.Int("u32", 4, 0, 32), 0))
 		}, "", false, false},
 	} {
-		s, err := Parse(build(t, local), c.r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Parse(build(t, local), c.r))(t)
 		k := kernel(c.kernel).Index(map[string]bool{"point": true, "line": true, "wide": true, "color": true})
 		a := k.Resolve(s, c.r.Memory)
 		got := a.Missing
@@ -294,10 +289,7 @@ func TestLimits(t *testing.T) {
 // for long.
 func FuzzResolve(f *testing.F) {
 	seed := build(f, local)
-	data, err := btf.Encode(seed.Blob, btf.EncodeOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must.Get(btf.Encode(seed.Blob, btf.EncodeOptions{}))(f)
 	for kind := range NumKinds {
 		f.Add(data, data, uint32(kind), uint32(2), "0:1")
 		f.Add(data, data, uint32(kind), uint32(4), "0:0:1:1")

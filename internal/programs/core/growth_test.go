@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // many returns a kernel with a union of n members, half of them in an anonymous union, and with an
@@ -27,10 +28,7 @@ func many(t testing.TB, n int) (*Index, []*Spec) {
 	})
 	var specs []*Spec
 	add := func(kind Kind, typ uint32, access string) {
-		s, err := Parse(b, Relocation{Kind: kind, Type: typ, Access: access})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Parse(b, Relocation{Kind: kind, Type: typ, Access: access}))(t)
 		specs = append(specs, s)
 	}
 	for i := range n {
@@ -42,10 +40,7 @@ func many(t testing.TB, n int) (*Index, []*Spec) {
 	}
 	only := *b.Blob // for the kernel: without the types that have flavors
 	only.Types = only.Types[:4]
-	vmlinux, err := NewBTF(&only, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	vmlinux := must.Get(NewBTF(&only, nil))(t)
 	k := &Kernel{Vmlinux: vmlinux}
 	return k.Index(map[string]bool{"s": true, "e": true}), specs
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // ask returns our answers as text, in the form in which we get libbpf's. The first result ignores
@@ -15,19 +16,13 @@ import (
 func ask(t testing.TB, object []byte, kernel *core.Kernel) (answers, patched bpftest.Answers,
 	kinds map[bpftest.Site]core.Kind) {
 	t.Helper()
-	o, err := bpfobj.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(object))(t)
 	answers, patched = bpftest.Answers{}, bpftest.Answers{}
 	kinds = map[bpftest.Site]core.Kind{}
 	each := func(f func(bpftest.Site, *core.Spec, core.Relocation)) {
 		for _, fn := range o.Functions {
 			for at, r := range fn.Relocations {
-				s, err := core.Parse(o.BTF, r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(core.Parse(o.BTF, r))(t)
 				f(bpftest.Site{Function: fn.Name, Insn: at}, s, r)
 			}
 		}

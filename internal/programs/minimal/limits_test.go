@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -40,10 +41,7 @@ func allAbout(local *core.BTF) *needs.Needs {
 
 func checked(t testing.TB, b *btf.Builder) *core.BTF {
 	t.Helper()
-	c, err := core.NewBTF(b.Finish(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(core.NewBTF(b.Finish(), nil))(t)
 	return c
 }
 
@@ -64,10 +62,7 @@ func FuzzBuild(f *testing.F) {
 	b.Composite(btf.KindUnion, "u", 8, false, btf.Member{Type: 4}, btf.Member{Type: 11})
 	b.Ref(btf.KindConst, "", 10)
 	b.Locsec("inline.text", btf.Site{Func: 7, LocProto: b.LocProto(b.LocParam(8, btf.LocReg, 5))})
-	data, err := b.Encode(btf.EncodeOptions{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must.Get(b.Encode(btf.EncodeOptions{}))(f)
 	f.Add(data, data)
 	f.Fuzz(func(t *testing.T, program, kernel []byte) {
 		var both [2]*core.BTF

@@ -21,6 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -99,24 +100,15 @@ func programs(t *testing.T, seed uint64, n int, k *core.Kernel) ([]byte, *needs.
 
 func extract(t *testing.T, object []byte) *needs.Needs {
 	t.Helper()
-	o, err := bpfobj.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := needs.Extract(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(object))(t)
+	list := must.Get(needs.Extract(o))(t)
 	return list
 }
 
 func build(t *testing.T, k *core.Kernel, opt minimal.Options,
 	list ...*needs.Needs) *minimal.Result {
 	t.Helper()
-	r, err := minimal.Build(k, list, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(minimal.Build(k, list, opt))(t)
 	return r
 }
 
@@ -135,9 +127,7 @@ func bpftool(t *testing.T, kernel, object []byte) []byte {
 		return nil
 	}
 	data, err := os.ReadFile(d.Path("min.btf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return data
 }
 
@@ -226,10 +216,7 @@ func TestBpftool(t *testing.T) {
 				t.Errorf("%s, seed %d: bpftool's %d types; we lack\n\t%s\nand also have\n\t%s", name, seed,
 					len(want), strings.Join(less, "\n\t"), strings.Join(more, "\n\t"))
 			}
-			file, err := needs.Write(n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(needs.Write(n))(t)
 			if !bytes.Equal(bpftool(t, blobs[0], file), theirs) {
 				t.Errorf("%s, seed %d: bpftool's BTF for the needs differs from that for the programs", name,
 					seed)
@@ -270,10 +257,7 @@ func TestSound(t *testing.T) {
 func rounds(t *testing.T) int {
 	t.Helper()
 	text := cmp.Or(os.Getenv("RANDOM_ROUNDS"), "1")
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(text))(t)
 	return n
 }
 
@@ -282,10 +266,7 @@ func sound(t *testing.T, lib *bpftest.Libbpf, seed uint64, blobs [][]byte) {
 	k := bpftest.Parse(t, blobs[0], blobs[1:]...)
 	object, n := programs(t, seed, 40, k)
 	kinds := map[bpftest.Site]core.Kind{}
-	o, err := bpfobj.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(object))(t)
 	for _, f := range o.Functions {
 		for at, r := range f.Relocations {
 			kinds[bpftest.Site{Function: f.Name, Insn: at}] = r.Kind
@@ -372,9 +353,6 @@ func parse(t *testing.T, data, base []byte) *btf.Blob {
 	if base != nil {
 		below = parse(t, base, nil)
 	}
-	b, err := btf.Parse(data, below)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(btf.Parse(data, below))(t)
 	return b
 }

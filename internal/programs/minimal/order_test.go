@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // orderCases has programs for kernels with several types of one name, and the operation code of
@@ -166,10 +167,7 @@ func TestFirst(t *testing.T) {
 				first := func(kernel *core.Kernel) string {
 					k := kernel.Index(needs.Names(n))
 					if c.kind == needs.StructOps {
-						ops, err := k.StructOps("it")
-						if err != nil {
-							t.Fatal(err)
-						}
+						ops := must.Get(k.StructOps("it"))(t)
 						return describe(ops.BTF.Blob, ops.ID, 8, true)
 					}
 					list := k.Find(s.BTFName(), s.Kind.BTFKind())

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/minimal"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestQualifiers checks that the result can be written and has the same answers, however long the
@@ -42,26 +43,14 @@ func TestQualifiers(t *testing.T) {
 				whole := &core.Kernel{Vmlinux: checked(t, b)}
 				list := &needs.Needs{Order: binary.LittleEndian, Local: checked(t, l),
 					Programs: []needs.Program{p}}
-				r, err := minimal.Build(whole, []*needs.Needs{list}, minimal.Options{Hooks: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				blob, err := btf.Parse(r.Vmlinux, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				vmlinux, err := core.NewBTF(blob, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(minimal.Build(whole, []*needs.Needs{list}, minimal.Options{Hooks: true}))(t)
+				blob := must.Get(btf.Parse(r.Vmlinux, nil))(t)
+				vmlinux := must.Get(core.NewBTF(blob, nil))(t)
 				names := needs.Names(list)
 				before := whole.Index(names)
 				after := (&core.Kernel{Vmlinux: vmlinux}).Index(names)
 				for _, r := range p.Relocations {
-					local, err := core.Parse(list.Local, r)
-					if err != nil {
-						t.Fatal(err)
-					}
+					local := must.Get(core.Parse(list.Local, r))(t)
 					want, got := before.Resolve(local, 0), after.Resolve(local, 0)
 					if want.Refused == nil && (got.Refused != nil || got.Value != want.Value ||
 						got.Poison != want.Poison) {

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -49,10 +50,7 @@ const theProgram = theTypes + onExit + onTick
 
 func object(t testing.TB, data []byte) *bpfobj.Object {
 	t.Helper()
-	o, err := bpfobj.Read(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.Read(data))(t)
 	return o
 }
 
@@ -62,10 +60,7 @@ func extract(t testing.TB, objects ...[]byte) *needs.Needs {
 	for _, data := range objects {
 		list = append(list, object(t, data))
 	}
-	n, err := needs.Extract(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(needs.Extract(list...))(t)
 	return n
 }
 
@@ -189,16 +184,11 @@ func TestOrderOfObjects(t *testing.T) {
 // TestText checks the text of needs of all kinds: testdata/all.txt has the needs of testdata/all.c.
 func TestText(t *testing.T) {
 	programtest.Need(t, "clang")
-	source, err := os.ReadFile("testdata/all.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("testdata/all.c"))(t)
 	got := text(t, extract(t, bpftest.Compile(t, string(source))))
 	const golden = "testdata/all.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(golden, []byte(got), 0o666))
 	}
 	if want, err := os.ReadFile(golden); err != nil || got != string(want) {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
@@ -212,10 +202,7 @@ func build(t *testing.T, source, output string, command ...string) []byte {
 	d := programtest.NewDir(t)
 	d.Write("p.c", source)
 	d.Run(command[0], append(command[1:], "-c", "p.c", "-o", output)...)
-	data, err := os.ReadFile(d.Path(output))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(d.Path(output)))(t)
 	return data
 }
 
@@ -287,10 +274,7 @@ func TestCompilers(t *testing.T) {
 		d.Write("two.o", string(build(t, second+theTypes+onTick, "p.o", "clang", "-target", "bpf",
 			"-mcpu=v3", "-g", "-O2", "-w")))
 		d.Run("bpftool", "gen", "object", "linked.o", "one.o", "two.o")
-		data, err := os.ReadFile(d.Path("linked.o"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(d.Path("linked.o")))(t)
 		n := extract(t, data)
 		if text(t, n) != text(t, want) {
 			t.Errorf("%s\nwant\n%s", text(t, n), text(t, want))

@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
 	"github.com/rules-btf/rules_btf/internal/programs/reach"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // sample returns needs of two programs, one of which has a guard and a kfunc.
@@ -27,16 +28,10 @@ func sample(t testing.TB, order binary.ByteOrder) *needs.Needs {
 	s := b.Composite(btf.KindStruct, "task", 16, false, btf.Member{NameOff: b.Name("mm"), Type: i},
 		btf.Member{NameOff: b.Name("pid"), Type: i, Offset: 64})
 	k := b.Func("bpf_kfunc", b.FuncProto(i), btf.LinkageGlobal)
-	local, err := core.NewBTF(b.Finish(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := must.Get(core.NewBTF(b.Finish(), nil))(t)
 	test := func(text string) needs.Literal {
 		t.Helper()
-		parsed, err := reach.ParseTest(text, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(reach.ParseTest(text, 5))(t)
 		return needs.Literal{Test: parsed, Found: true}
 	}
 	return &needs.Needs{Order: order, Local: local, Programs: []needs.Program{
@@ -58,19 +53,14 @@ func sample(t testing.TB, order binary.ByteOrder) *needs.Needs {
 
 func write(t testing.TB, n *needs.Needs) []byte {
 	t.Helper()
-	data, err := needs.Write(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(needs.Write(n))(t)
 	return data
 }
 
 func text(t testing.TB, n *needs.Needs) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := n.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, n.WriteText(&b))
 	return b.String()
 }
 
@@ -108,10 +98,7 @@ func TestFile(t *testing.T) {
 		if got := string(sectionsOf(t, data)[".BTF.needs"]); got != someLines {
 			t.Errorf("%v: the lines are\n%s", order, got)
 		}
-		n, err := needs.Read(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(needs.Read(data))(t)
 		if n.Order != order || text(t, n) != someText {
 			t.Errorf("%v: read as %v\n%s", order, n.Order, text(t, n))
 		}
@@ -127,9 +114,7 @@ func TestFile(t *testing.T) {
 func sectionsOf(t testing.TB, data []byte) map[string][]byte {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all := map[string][]byte{}
 	for _, s := range f.Sections[1:] {
 		if all[s.Name], err = s.Data(); err != nil {
@@ -177,9 +162,7 @@ func TestMalformed(t *testing.T) {
 		}
 		return withSections(t, good, map[string][]byte{name: []byte(content)})
 	}
-	if _, err := needs.Read(withSections(t, good, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(needs.Read(withSections(t, good, nil)))(t)
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -320,9 +303,7 @@ func TestHostile(t *testing.T) {
 			b := btf.NewBuilder(binary.LittleEndian, nil, nil)
 			relocations := build(b)
 			local, err := core.NewBTF(b.Finish(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			start := time.Now()
 			n, err := needs.Read(write(t, &needs.Needs{Order: binary.LittleEndian, Local: local,
 				Programs: []needs.Program{{Name: "p", Relocations: relocations}}}))

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // reader returns an object with a program that reads n fields of one struct, and one field of each
@@ -39,10 +40,7 @@ func reader(t testing.TB, n int) *bpfobj.Object {
 		add(b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("m0"), Type: of}), 0)
 	}
 	f.Insns = append(f.Insns, bpfobj.Insn{Op: 0x95})
-	local, err := core.NewBTF(b.Finish(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := must.Get(core.NewBTF(b.Finish(), nil))(t)
 	return &bpfobj.Object{BTF: local, Functions: []*bpfobj.Function{f}}
 }
 
@@ -51,26 +49,18 @@ func reader(t testing.TB, n int) *bpfobj.Object {
 func allSteps(t testing.TB, o *bpfobj.Object) {
 	t.Helper()
 	n, err := needs.Extract(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	data, err := needs.Write(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if n, err = needs.Read(data); err != nil {
 		t.Fatal(err)
 	}
 	blob := *o.BTF.Blob
 	blob.Types = blob.Types[:2]
 	vmlinux, err := core.NewBTF(&blob, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	k := &core.Kernel{Vmlinux: vmlinux}
-	if _, err := check.Kernel(k.Index(needs.Names(n)), n); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(check.Kernel(k.Index(needs.Names(n)), n))(t)
 }
 
 // TestGrowth checks that for ten times as many relocations about one struct, the sum of all

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -40,10 +41,7 @@ __attribute__((weak, noinline)) `
 		{"b.o", "a.o", "a (socket)\n" + unnamed + fields + "b (socket)\n" + unnamed + fields},
 	} {
 		d.Run("bpftool", "gen", "object", "linked.o", c.first, c.second)
-		data, err := os.ReadFile(d.Path("linked.o"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(d.Path("linked.o")))(t)
 		if got := text(t, extract(t, data)); got != c.want {
 			t.Errorf("%s wins:\n%s\nwant\n%s", c.first, got, c.want)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -44,10 +45,7 @@ func TestMatchesAlone(t *testing.T) {
 		SEC("socket") int field(void *ctx) { return byte_off(((struct s *)0)->b); }`)
 	n := extract(t, matches, field)
 	k := bpftest.Parse(t, bpftest.Kernel(t, "struct s { int a, c; }; struct s s;"))
-	results, err := check.Kernel(k.Index(needs.Names(n)), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(check.Kernel(k.Index(needs.Names(n)), n))(t)
 	for _, r := range results {
 		if loads := r.Verdict == check.Loads; loads != (r.Program == "matches") {
 			t.Errorf("%+v", r)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestNormalChoice checks that a comparison in normal form gives the same results as the jump, and
@@ -64,10 +65,7 @@ func TestRenumber(t *testing.T) {
 		{"#7,0,|32,1,==", "2,3,#7,|32,=="},
 		{"0,1,>=", "3,2,>="},
 	} {
-		parsed, err := ParseTest(c.test, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(ParseTest(c.test, 2))(t)
 		if got := parsed.Renumber(func(fact int) int { return 3 - fact }).String(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.test, got, c.want)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // poison is the number of a helper that doesn't exist. If an instruction can't be resolved, libbpf
@@ -92,14 +93,8 @@ func TestVerifier(t *testing.T) {
 	loads, cautious := 0, 0
 	eachProgram(t, func(t *testing.T, p program, path, function string) {
 		_, f := open(t, path, function)
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		collection, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
+		collection := must.Get(ebpf.LoadCollectionSpecFromReader(bytes.NewReader(data)))(t)
 		spec := collection.Programs[function]
 		analysis := Analyze(f, nil)
 		conditions := analysis.Conditions

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
@@ -243,10 +244,7 @@ func eachProgram(t *testing.T, test func(t *testing.T, p program, path, function
 
 // open reads an object file, and returns the object and the function with this name.
 func open(t *testing.T, path, name string) (*bpfobj.Object, *bpfobj.Function) {
-	o, err := bpfobj.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(bpfobj.ReadFile(path))(t)
 	i := slices.IndexFunc(o.Functions, func(f *bpfobj.Function) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no function %s", name)
@@ -260,10 +258,7 @@ var guardNames = map[core.Kind]string{core.FieldExists: "has", core.TypeSize: "s
 
 // name returns a short name for what a relocation refers to: the last word of the access.
 func name(t *testing.T, o *bpfobj.Object, r core.Relocation) string {
-	s, err := core.Parse(o.BTF, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(core.Parse(o.BTF, r))(t)
 	text := s.String()
 	text = text[strings.LastIndexAny(text, " .")+1:]
 	if guard, ok := guardNames[r.Kind]; ok {

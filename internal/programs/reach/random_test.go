@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/core"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var randomPrograms = flag.Int("programs", 200, "how many random programs TestVerifierRandom makes")
@@ -215,9 +216,7 @@ func patched(t *testing.T, functions []*bpfobj.Function, found map[question]bool
 		}
 	}
 	insns, err := asm.AppendInstructions(nil, bytes.NewReader(data), binary.LittleEndian, "linux")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return &ebpf.ProgramSpec{Type: ebpf.RawTracepoint, License: "GPL", Instructions: insns}
 }
 

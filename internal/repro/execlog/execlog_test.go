@@ -14,6 +14,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // none is a message without fields.
@@ -81,9 +82,7 @@ func TestRead(t *testing.T) {
 func TestForms(t *testing.T) {
 	b := sample()
 	plain, err := execlog.Read(bytes.NewReader(b.Plain()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	packed, err := execlog.Read(bytes.NewReader(b.Zstd(t)))
 	if err != nil || !reflect.DeepEqual(plain, packed) {
 		t.Errorf("%v\n%+v\n%+v", err, plain, packed)
@@ -92,10 +91,7 @@ func TestForms(t *testing.T) {
 
 // TestBazel reads a log that Bazel wrote.
 func TestBazel(t *testing.T) {
-	log, err := execlog.ReadFile("../testdata/planted_a.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(execlog.ReadFile("../testdata/planted_a.log"))(t)
 	if log.Hash != "SHA-256" || len(log.Spawns) != 23 || len(log.Links) != 1 {
 		t.Errorf("hash %s, %d spawns, %d links", log.Hash, len(log.Spawns), len(log.Links))
 	}
@@ -194,19 +190,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(b.Plain())
 	f.Add([]byte{})
 	for _, name := range []string{"planted_b", "mapped_a"} {
-		data, err := os.ReadFile("../testdata/" + name + ".log")
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile("../testdata/" + name + ".log"))(f)
 		f.Add(data)
-		z, err := zstd.NewReader(bytes.NewReader(data))
-		if err != nil {
-			f.Fatal(err)
-		}
+		z := must.Get(zstd.NewReader(bytes.NewReader(data)))(f)
 		var plain bytes.Buffer
-		if _, err := plain.ReadFrom(z); err != nil {
-			f.Fatal(err)
-		}
+		must.Get(plain.ReadFrom(z))(f)
 		f.Add(plain.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // tree makes files in a directory, and returns the directory: "dir/" is a directory, "a -> b" is a
@@ -32,9 +34,7 @@ func tree(t *testing.T, entries ...string) string {
 				err = os.Chmod(path, 0o755)
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
 	return dir
 }
@@ -42,7 +42,7 @@ func tree(t *testing.T, entries ...string) string {
 func list(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
 		}
@@ -55,10 +55,7 @@ func list(t *testing.T, dir string) []string {
 		}
 		found = append(found, name)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -85,19 +82,12 @@ func newBuilds(t *testing.T, args ...string) (*Builds, string) {
 	workspace := tree(t, "MODULE.bazel", "bazel-out -> /x", "bazel-notes.txt",
 		"sub/link -> ../MODULE.bazel", "sub/run.sh 755", "empty/")
 	command := filepath.Join(workspace, "bazelw")
-	if err := os.WriteFile(command, []byte(bazel), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(command, []byte(bazel), 0o755))
 	t.Setenv("HOME", workspace)
 	scratch := t.TempDir()
-	b, err := New(Options{Bazel: command, Workspace: workspace, Args: args,
-		Scratch: scratch, Out: new(bytes.Buffer)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Copy(); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(New(Options{Bazel: command, Workspace: workspace, Args: args,
+		Scratch: scratch, Out: new(bytes.Buffer)}))(t)
+	must.OK(t, b.Copy())
 	return b, scratch
 }
 
@@ -117,13 +107,8 @@ func TestSurroundings(t *testing.T) {
 	b, scratch := newBuilds(t, "--flag", "//...")
 	var logs [2][]string
 	for i := range logs {
-		if err := b.Build(i); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(b.Logs[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.Build(i))
+		data := must.Get(os.ReadFile(b.Logs[i]))(t)
 		logs[i] = strings.Fields(string(data))
 		if !strings.HasSuffix(strings.TrimSpace(string(data)), " --flag //...") {
 			t.Errorf("%s", data)
@@ -161,9 +146,7 @@ func TestInterrupt(t *testing.T) {
 	for !exists(began) {
 		time.Sleep(time.Millisecond)
 	}
-	if err := os.Chmod(filepath.Dir(began), 0o500); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(filepath.Dir(began), 0o500))
 	first := make(chan error, 1)
 	go func() { first <- b.Close() }()
 	select {

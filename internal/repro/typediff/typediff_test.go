@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const bin = "bazel-out/k8-fastbuild/bin/"
@@ -20,10 +21,7 @@ func encode(t *testing.T, base *btf.Blob, name string, size uint32) []byte {
 	b := btf.NewBuilder(nil, base, nil)
 	b.Int("int_of_"+name, 4, 0, 0)
 	b.Composite(btf.KindStruct, name, size, false, btf.Member{NameOff: b.Name("m"), Type: 1})
-	data, err := btf.Encode(b.Finish(), btf.EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(btf.Encode(b.Finish(), btf.EncodeOptions{}))(t)
 	return data
 }
 
@@ -36,19 +34,12 @@ func builds(t *testing.T, sizes [2]uint32) (list [2]Build) {
 		dir := t.TempDir()
 		put := func(name string, data []byte) uint32 {
 			path := filepath.Join(dir, bin, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			must.OK(t, os.WriteFile(path, data, 0o644))
 			return l.File(bin+name, string(data))
 		}
 		kernel := encode(t, nil, "kernel", 4)
-		base, err := btf.Parse(kernel, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(btf.Parse(kernel, nil))(t)
 		vmlinux, index := put("vmlinux.btf", kernel), put("vmlinux.btfbase", []byte("index"))
 		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfLink"}, vmlinux)
 		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfBase",
@@ -63,10 +54,7 @@ func builds(t *testing.T, sizes [2]uint32) (list [2]Build) {
 // lines returns the lines about the one output that differs.
 func lines(t *testing.T, list [2]Build) string {
 	t.Helper()
-	r, err := repro.Compare(list[0].Log, list[1].Log, repro.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(repro.Compare(list[0].Log, list[1].Log, repro.Options{}))(t)
 	Add(r, list[0], list[1])
 	for i := range r.Actions {
 		for _, o := range r.Actions[i].Outputs {
@@ -102,12 +90,8 @@ func TestDirectory(t *testing.T) {
 			"b.btf", string(encode(t, nil, "b", size)), "notes", "of " + dir}
 		for j := 0; j < len(files); j += 2 {
 			path := filepath.Join(dir, bin, "d", files[j])
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(files[j+1]), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			must.OK(t, os.WriteFile(path, []byte(files[j+1]), 0o644))
 		}
 		l.Spawn(execlogtest.Spawn{Label: "//:d", Mnemonic: "BtfModules"}, l.Directory(bin+"d", files...))
 		list[i] = Build{l.Log(t), dir}
@@ -146,9 +130,7 @@ func TestNotCompared(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			list := builds(t, [2]uint32{4, 8})
-			if err := c.damage(list[1].Dir); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.damage(list[1].Dir))
 			got := lines(t, list)
 			if !strings.HasPrefix(got, "types: not compared: ") || !strings.Contains(got, c.want) {
 				t.Errorf("%s\nwant %s", got, c.want)
@@ -169,10 +151,7 @@ func TestLimit(t *testing.T) {
 		}
 		logs[i] = Build{l.Log(t), t.TempDir()}
 	}
-	r, err := repro.Compare(logs[0].Log, logs[1].Log, repro.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(repro.Compare(logs[0].Log, logs[1].Log, repro.Options{}))(t)
 	Add(r, logs[0], logs[1])
 	n := 0
 	for i := range r.Actions {

@@ -8,29 +8,20 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // mapFile makes a file with the given number of pages, and maps it starting at page from.
 func mapFile(t *testing.T, name string, from, pages int) (path string, data []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, make([]byte, pages*os.Getpagesize()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, make([]byte, pages*os.Getpagesize()), 0o666))
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err = Map(file, info, path, int64(from*os.Getpagesize()), (pages-from)*os.Getpagesize(),
-		unix.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(file.Stat())(t)
+	data = must.Get(Map(file, info, path, int64(from*os.Getpagesize()), (pages-from)*os.Getpagesize(),
+		unix.MAP_PRIVATE))(t)
 	return path, data
 }
 
@@ -53,9 +44,7 @@ func wantTruncated(t *testing.T, path string) {
 
 func truncate(t *testing.T, path string, size int) {
 	t.Helper()
-	if err := os.Truncate(path, int64(size)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Truncate(path, int64(size)))
 }
 
 // TestFault reads bytes that a mapped file has lost. Check names the file, while it is mapped and
@@ -83,9 +72,7 @@ func TestFault(t *testing.T) {
 	Fault(fault)
 	wantTruncated(t, "an input")
 	truncate(t, path, page)
-	if err := Unmap(data); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Unmap(data))
 	wantTruncated(t, path)
 	if err := Check(); err != nil {
 		t.Error(err)
@@ -120,18 +107,12 @@ func TestLastPage(t *testing.T) {
 		t.Error(r)
 	}
 	wantTruncated(t, path)
-	if err := Unmap(data); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Unmap(data))
 	wantTruncated(t, path)
 
 	path, data = mapFile(t, "replaced", 0, 2)
-	if err := os.WriteFile(path+"2", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+"2", path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path+"2", nil, 0o666))
+	must.OK(t, os.Rename(path+"2", path))
 	_, removed := mapFile(t, "removed", 0, 2)
 	if err := errors.Join(Unmap(data), Unmap(removed), Check()); err != nil {
 		t.Error(err)

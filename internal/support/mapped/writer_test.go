@@ -10,16 +10,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestWriter: a write that copies mapped bytes that are gone fails.
 func TestWriter(t *testing.T) {
 	path, data := mapFile(t, "in", 0, 40)
 	defer Unmap(data)
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.Create(filepath.Join(t.TempDir(), "out")))(t)
 	defer out.Close()
 	if n, err := (Writer{out}).Write(data); n != len(data) || err != nil {
 		t.Error(n, err)
@@ -48,23 +47,12 @@ func mapRandom(t *testing.T, dir string, size, from int) (path string, data []by
 		content[i] = byte(r.Uint64())
 	}
 	path = filepath.Join(dir, "in")
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, content, 0o666))
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(file.Stat())(t)
 	at := from * os.Getpagesize()
-	data, err = Map(file, info, path, int64(at), size-at, unix.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data = must.Get(Map(file, info, path, int64(at), size-at, unix.MAP_PRIVATE))(t)
 	if !bytes.Equal(data, content[at:]) {
 		t.Fatal("the mapping differs from the file")
 	}
@@ -83,10 +71,7 @@ func TestCopyMapped(t *testing.T) {
 	defer Unmap(data)
 	for _, dir := range dirs {
 		path := filepath.Join(dir, "out")
-		out, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(os.Create(path))(t)
 		defer out.Close()
 		heap := bytes.Clone(data[:100_000])
 		parts := [][]byte{[]byte("start"), data[:50_000], heap, data[4096:], data[7:100], nil,
@@ -113,10 +98,7 @@ func TestCopyOfOther(t *testing.T) {
 	dir := t.TempDir()
 	path, data := mapRandom(t, dir, 40_000, 0)
 	defer Unmap(data)
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, w := must.Get2(os.Pipe())(t)
 	defer r.Close()
 	if n, err := (Writer{w}).Write(data); n != len(data) || err != nil {
 		t.Error(n, err)
@@ -126,16 +108,9 @@ func TestCopyOfOther(t *testing.T) {
 		t.Errorf("pipe: wrong content (%v)", err)
 	}
 
-	if err := os.WriteFile(path+"2", make([]byte, 40_000), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+"2", path); err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.Create(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path+"2", make([]byte, 40_000), 0o666))
+	must.OK(t, os.Rename(path+"2", path))
+	out := must.Get(os.Create(filepath.Join(dir, "out")))(t)
 	defer out.Close()
 	if n, err := (Writer{out}).Write(data); n != len(data) || err != nil {
 		t.Error(n, err)
@@ -149,10 +124,7 @@ func TestCopyOfOther(t *testing.T) {
 func TestCopyFails(t *testing.T) {
 	path, data := mapRandom(t, t.TempDir(), 100_000, 0)
 	defer Unmap(data)
-	out, err := os.Create(path + "2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.Create(path + "2"))(t)
 	defer out.Close()
 	out.Write([]byte("start"))
 	truncate(t, path, 30_000)
@@ -162,10 +134,7 @@ func TestCopyFails(t *testing.T) {
 	if at, err := out.Seek(0, io.SeekCurrent); at != 5 || err != nil {
 		t.Error(at, err)
 	}
-	readOnly, err := os.Open(out.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	readOnly := must.Get(os.Open(out.Name()))(t)
 	defer readOnly.Close()
 	if n, err := (Writer{readOnly}).Write(data[:20_000]); n != 0 || !errors.Is(err, unix.EBADF) {
 		t.Error(n, err)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Bounded calls f, whose input has size bytes. It is an error if the call takes longer than most,
@@ -44,10 +46,7 @@ func Seeds(t testing.TB, pattern string) iter.Seq2[string, []byte] {
 	}
 	return func(yield func(string, []byte) bool) {
 		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(path))(t)
 			if strings.HasSuffix(path, ".gz") {
 				data = Gunzip(t, path)
 			}
@@ -133,19 +132,10 @@ func (d Dir) Run(program string, args ...string) {
 // Gunzip returns the content of a compressed file.
 func Gunzip(t testing.TB, path string) []byte {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(file))(t)
+	data := must.Get(io.ReadAll(z))(t)
 	return data
 }
 
@@ -165,9 +155,7 @@ func Modules(t testing.TB, dir string, n int, more ...string) (paths []string) {
 	for i := 1; i <= n; i++ {
 		source, path := filepath.Join(dir, "m.c"), filepath.Join(dir, fmt.Sprintf("m-%d.ko", i))
 		text := fmt.Sprintf(moduleSource, i) + strings.Join(more, "")
-		if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(source, []byte(text), 0o666))
 		Run(t, "", "gcc", "-g", "-O2", "-c", "-o", path, source)
 		paths = append(paths, path)
 		os.Remove(source)

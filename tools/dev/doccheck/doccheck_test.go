@@ -11,14 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func TestNamesAndLinks(t *testing.T) {
 	r := &repository{map[string]string{}, set{}, map[string][]string{}, map[string]set{}, set{},
 		map[string]set{}, set{}}
-	if err := filepath.WalkDir(root, r.add); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, filepath.WalkDir(root, r.add))
 	r.askFlags(t)
 	problems := slices.Concat(r.brokenLinks(), r.wrongNames(), r.wrongPublic())
 	slices.Sort(problems)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // TestKbuildBTF compares the lists of attributes in the macro kbuild_btf with the tables of
@@ -13,10 +15,7 @@ import (
 func TestKbuildBTF(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 		return string(text)
 	}
 	find := func(pattern, text, each string) (names []string) {

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 var update = goflag.Bool("update", false, "write docs/how/where-is.md")
@@ -49,17 +51,13 @@ var sections = []string{
 func TestWhereIs(t *testing.T) {
 
 	w := &whereIsPage{rules: map[string]*rule{}}
-	if err := filepath.WalkDir(root, w.add); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, filepath.WalkDir(root, w.add))
 	text := w.text()
 	for _, p := range w.problems {
 		t.Error(p)
 	}
 	if *update && !t.Failed() {
-		if err := os.WriteFile(filepath.Join(root, whereIs), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(root, whereIs), []byte(text), 0o644))
 	}
 	if old, _ := os.ReadFile(filepath.Join(root, whereIs)); string(old) != text {
 		t.Errorf("%s differs from the comments in the code; to write it anew, run "+

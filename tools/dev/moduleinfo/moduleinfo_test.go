@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const module = "github.com/rules-btf/rules_btf"
@@ -24,10 +26,7 @@ func TestPrograms(t *testing.T) {
 	}
 	root := filepath.Join(os.Getenv("TEST_SRCDIR"), os.Getenv("TEST_WORKSPACE"))
 	read := func(path string) []byte {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		return data
 	}
 	required := string(read(filepath.Join(root, "go.mod")))
@@ -35,9 +34,7 @@ func TestPrograms(t *testing.T) {
 		path := filepath.Join(root, program)
 		name := filepath.Base(path)
 		info, err := buildinfo.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if info.Path != module+"/tools/"+name || info.Main.Path != module || len(info.Deps) < 3 {
 			t.Errorf("%s: %v", name, info)
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func text(message []byte, number protowire.Number, value string) []byte {
@@ -38,10 +40,7 @@ func TestMarkdown(t *testing.T) {
 	macro = text(macro, 2, string(text(nil, 1, "kwargs")))
 	macro = text(macro, 3, "Does more.")
 	extract := text(text(nil, 1, string(rule)), 2, string(provider))
-	module, err := parseModule(text(extract, 3, string(macro)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(parseModule(text(extract, 3, string(macro))))(t)
 	got := markdown(module)
 	for _, want := range []string{
 		"### some_rule\n\nDoes it.\n",

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Out is the placeholder for the output directory in the command lines for AllOrNone.
@@ -151,7 +152,7 @@ func disk(t *testing.T, pages int) string {
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -159,9 +160,6 @@ func files(t *testing.T, dir string) map[string]string {
 		name, _ := filepath.Rel(dir, path)
 		found[name] = string(data)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }

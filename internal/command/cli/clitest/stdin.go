@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // emptyBTF is BTF without types: a header of 24 bytes and one string.
@@ -22,9 +23,7 @@ var emptyBTF = []byte{
 // The verb must read standard input, or report that it can't.
 func Stdin(t *testing.T, program func() *cobra.Command) {
 	base := filepath.Join(t.TempDir(), "base.btf")
-	if err := os.WriteFile(base, emptyBTF, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(base, emptyBTF, 0o666))
 	t.Chdir(t.TempDir())
 	for _, c := range program().Commands() {
 		args := []string{c.Name()}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const columns = 100 // of a help text
@@ -98,10 +99,7 @@ func Verbs(t *testing.T, program func() *cobra.Command) {
 			}
 			if out := c.Flags().Lookup("output"); out != nil && !strings.Contains(out.Usage, "directory") {
 				// What the Go runtime opens if standard output is closed.
-				closed, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				closed := must.Get(os.OpenFile(os.DevNull, os.O_RDWR, 0))(t)
 				defer closed.Close()
 				args := slices.DeleteFunc(with("-o-"), func(arg string) bool {
 					return arg == "-oout" || arg == "--output=none-output"

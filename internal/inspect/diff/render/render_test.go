@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // kernel makes BTF with a struct of twelve members, a second struct that refers to it, an enum and
@@ -106,9 +107,7 @@ only in B: union new
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	if err := Text(&b, compare(true), Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Text(&b, compare(true), Options{}))
 	if b.String() != whole {
 		t.Errorf("%s\nwant\n%s", b.String(), whole)
 	}
@@ -116,9 +115,7 @@ func TestText(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	var b bytes.Buffer
-	if err := Text(&b, compare(false), Options{Limit: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Text(&b, compare(false), Options{Limit: 1}))
 	const end = "\n\n3 more differences left out; --limit=0 prints all\n"
 	if s := b.String(); !strings.HasSuffix(s, end) || strings.Contains(s, "enum modes") {
 		t.Error(s)
@@ -141,9 +138,7 @@ func TestKABI(t *testing.T) {
 		return &KABI{Symbols: 2, Missing: "2 of 4 symbols", Verdict: "the verdict"}
 	}
 	var b bytes.Buffer
-	if err := Text(&b, r, Options{KABI: kabi()}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Text(&b, r, Options{KABI: kabi()}))
 	for _, want := range []string{
 		"^2 symbols; what they reach: 1 equal, 3 differ, 1 differ only because of those\n" +
 			"2 of 4 symbols\n",

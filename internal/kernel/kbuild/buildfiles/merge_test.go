@@ -5,16 +5,14 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // fsPackage returns the package of the directory fs. The objects are those of vmlinux in fs.
 func fsPackage(t testing.TB, objects ...string) *Package {
 	t.Helper()
 	tree := &kbuild.Tree{Vmlinux: &kbuild.Linked{Path: "vmlinux", Objects: objects}}
-	due, err := Packages(tree, Options{Rules: DefaultRules})
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := must.Get(Packages(tree, Options{Rules: DefaultRules}))(t)
 	return due["fs"]
 }
 
@@ -24,10 +22,7 @@ func merge(t testing.TB, old string, p *Package) string {
 	if old != "" {
 		content = []byte(old)
 	}
-	text, err := Merge("fs/BUILD.bazel", content, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(Merge("fs/BUILD.bazel", content, p))(t)
 	return string(text)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 func example() *kbuild.Tree {
@@ -29,16 +30,10 @@ func packages(t *testing.T, tree *kbuild.Tree, o Options) map[string]string {
 	if o.Rules == "" {
 		o.Rules = DefaultRules
 	}
-	due, err := Packages(tree, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := must.Get(Packages(tree, o))(t)
 	texts := map[string]string{}
 	for dir, p := range due {
-		text, err := Merge(dir+"/BUILD.bazel", nil, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(Merge(dir+"/BUILD.bazel", nil, p))(t)
 		texts[dir] = string(text)
 	}
 	return texts

@@ -7,22 +7,15 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // write updates the files in dir, and returns the relative paths of those that changed.
 func write(t *testing.T, dir string, tree *kbuild.Tree) []string {
 	t.Helper()
-	due, err := Packages(tree, Options{Rules: DefaultRules})
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes, err := Changes(dir, due, SkippedText(tree))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Apply(changes); err != nil {
-		t.Fatal(err)
-	}
+	due := must.Get(Packages(tree, Options{Rules: DefaultRules}))(t)
+	changes := must.Get(Changes(dir, due, SkippedText(tree)))(t)
+	must.OK(t, Apply(changes))
 	var paths []string
 	for _, c := range changes {
 		paths = append(paths, strings.TrimPrefix(c.Path, dir+"/"))
@@ -33,15 +26,9 @@ func write(t *testing.T, dir string, tree *kbuild.Tree) []string {
 func TestChanges(t *testing.T) {
 	dir := t.TempDir()
 	// A file BUILD is used, but a directory BUILD is ignored.
-	if err := os.MkdirAll(filepath.Join(dir, "init/BUILD"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "fs"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "fs/BUILD"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Join(dir, "init/BUILD"), 0o777))
+	must.OK(t, os.MkdirAll(filepath.Join(dir, "fs"), 0o777))
+	must.OK(t, os.WriteFile(filepath.Join(dir, "fs/BUILD"), nil, 0o666))
 	if got := write(t, dir, example()); strings.Join(got, " ") != "BUILD.bazel fs/BUILD "+
 		"fs/fat/BUILD.bazel fs/fat/misc/BUILD.bazel init/BUILD.bazel kbuild.skipped" {
 		t.Errorf("written: %q", got)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 // Builder collects the entries of a log. Methods that return a number return the id of the entry.
@@ -143,10 +144,7 @@ func (b *Builder) Plain() []byte { return b.log }
 // Zstd returns the log compressed, as Bazel writes it.
 func (b *Builder) Zstd(t testing.TB) []byte {
 	t.Helper()
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zstd.NewWriter(nil))(t)
 	defer z.Close()
 	return z.EncodeAll(b.log, nil)
 }
@@ -154,9 +152,6 @@ func (b *Builder) Zstd(t testing.TB) []byte {
 // Log reads the log.
 func (b *Builder) Log(t testing.TB) *execlog.Log {
 	t.Helper()
-	log, err := execlog.Read(bytes.NewReader(b.log))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(execlog.Read(bytes.NewReader(b.log)))(t)
 	return log
 }
