@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
 const module = "github.com/rules-btf/rules_btf"
@@ -26,7 +24,10 @@ func TestPrograms(t *testing.T) {
 	}
 	root := filepath.Join(os.Getenv("TEST_SRCDIR"), os.Getenv("TEST_WORKSPACE"))
 	read := func(path string) []byte {
-		data := must.Get(os.ReadFile(path))(t)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return data
 	}
 	required := string(read(filepath.Join(root, "go.mod")))
@@ -34,7 +35,9 @@ func TestPrograms(t *testing.T) {
 		path := filepath.Join(root, program)
 		name := filepath.Base(path)
 		info, err := buildinfo.ReadFile(path)
-		must.OK(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if info.Path != module+"/tools/"+name || info.Main.Path != module || len(info.Deps) < 3 {
 			t.Errorf("%s: %v", name, info)
 		}
