@@ -56,12 +56,13 @@ func sitesOf(t *testing.T, data []byte) (*btf.Blob, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	made, err := link.Inlined(o, sites, bases.Functions(), link.Options{Base: bases.Base,
+	whole := must.Get(bases.Whole("the test"))(t)
+	made, err := link.Inlined(o, sites, whole.Functions, link.Options{Base: bases.Base,
 		Features: features.Default(), Jobs: 1})
 	if err != nil {
 		return nil, 0, err
 	}
-	b, err := btf.Parse(made.BTF, bases.BTF)
+	b, err := btf.Parse(made.BTF, bases.Last)
 	must.OK(t, err)
 	return b, sites.Len(), nil
 }

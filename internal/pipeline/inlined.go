@@ -42,7 +42,7 @@ func (p Sites) Add(s *Source, r *Result) error {
 	case err != nil:
 		return err
 	case p.Joined:
-		r.BTF, err = join(made.BTF, bases.BTF)
+		r.BTF, err = join(made.BTF, bases.Last)
 		return err
 	}
 	r.Inlined = made
@@ -67,7 +67,10 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	var failed, err error
 	parallel.All(how.Convert.Jobs, func() {
 		if failed = open(); failed == nil {
-			how.Bases.Functions().Index()
+			var whole base.Whole
+			if whole, failed = how.Bases.Whole(inlinedFunctions); failed == nil {
+				whole.Functions.Index()
+			}
 		}
 	}, func() { s, err = read(path, how) })
 	if err := cmp.Or(failed, err); err != nil {
@@ -80,15 +83,21 @@ func Inlined(path string, how *How, open func() error) (*InlinedResult, error) {
 	return s.inlined(how.Bases, step)
 }
 
+const inlinedFunctions = "the BTF of inlined functions"
+
 // inlined makes the split BTF of the sites. The last base is the BTF of the file itself.
 func (s *Source) inlined(bases *base.Files, step func(name string)) (*InlinedResult, error) {
 	if s.Sites == nil || len(s.Sites.Sections) == 0 {
 		return nil, fmt.Errorf("%s: no DWARF (.debug_info), which alone has the sites of inlined "+
 			"functions; compile with -g and don't strip", s.Path)
 	}
+	whole, err := bases.Whole(inlinedFunctions)
+	if err != nil {
+		return nil, err
+	}
 	options := s.options(bases)
 	options.Step = step
-	made, err := link.Inlined(s.Object, s.Sites, bases.Functions(), options)
+	made, err := link.Inlined(s.Object, s.Sites, whole.Functions, options)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}

@@ -47,7 +47,7 @@ func TestInlinedModules(t *testing.T) {
 	set := features.Default()
 	bases := kernelOf(t, set, dir)
 	kernel := filepath.Join(dir, "kernel.btf")
-	data, err := btf.Encode(bases.BTF, btf.EncodeOptions{})
+	data, err := btf.Encode(bases.Last, btf.EncodeOptions{})
 	if err == nil {
 		err = os.WriteFile(kernel, data, 0o600)
 	}
@@ -69,7 +69,7 @@ func TestInlinedModules(t *testing.T) {
 			return err
 		}))(t)
 		defer how.Bases.Close()
-		b := must.Get(btf.Parse(alone.BTF, how.Bases.BTF))(t)
+		b := must.Get(btf.Parse(alone.BTF, how.Bases.Last))(t)
 		for i := range b.Types { // only functions that the module's BTF lacks
 			x := &b.Types[i]
 			if name := b.TypeName(x); x.Kind == btf.KindFunc && name != "shared" && name != "nested" {

@@ -97,13 +97,13 @@ func (s *Source) link() (*Result, error) {
 	r := &Result{Result: made, Counts: s.Counts, Release: s.Release}
 	r.Doubt = cmp.Or(relocate.OtherRelease(r.Release, how.Bases.Release), r.Doubt)
 	if how.Variables != link.Extra {
-		r.Doubt = cmp.Or(r.Doubt, OwnBase(r.BTF, how.Bases.BTF))
+		r.Doubt = cmp.Or(r.Doubt, OwnBase(r.BTF, how.Bases.Last))
 	}
 	if r.Loss != "" && how.Convert.Warn != nil {
 		how.Convert.Warn(s.Path + ": " + r.Loss)
 	}
 	if how.Watch != nil {
-		if err := how.Watch.Linked(r.Result, how.Bases.BTF); err != nil {
+		if err := how.Watch.Linked(r.Result, how.Bases.Last); err != nil {
 			return nil, err
 		}
 	}

@@ -102,7 +102,7 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 	v variables) *Result {
 	t.Helper()
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
-		from := optionsFor(set, &base.Files{BTF: b})
+		from := optionsFor(set, &base.Files{Last: b})
 		s := must.Get(read(path, &from))(t)
 		on := must.Get(base.Parse(b))(t)
 		result := must.Get(link.Link([]*object.Object{s.Object}, link.Options{Facts: s.Facts, Base: on,
@@ -110,10 +110,10 @@ func linkAlone(t *testing.T, set features.Set, path string, bases *base.Files,
 		return result
 	}
 	if !v.apart {
-		return &Result{Result: linkOn(bases.BTF, v.which)}
+		return &Result{Result: linkOn(bases.Last, v.which)}
 	}
-	own := linkOn(bases.BTF, link.PerCPU)
-	below := must.Get(btf.Parse(own.BTF, bases.BTF))(t)
+	own := linkOn(bases.Last, link.PerCPU)
+	below := must.Get(btf.Parse(own.BTF, bases.Last))(t)
 	return &Result{Result: own, Extra: linkOn(below, link.Extra)}
 }
 

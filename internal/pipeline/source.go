@@ -69,7 +69,7 @@ func read(path string, how *How) (*Source, error) {
 }
 
 func (h *How) facts(f *elf.File) (*facts.Facts, error) {
-	wanted := facts.Options{Features: h.Convert.Features, Base: h.Bases.BTF}
+	wanted := facts.Options{Features: h.Convert.Features, Base: h.Bases.Last}
 	if h.Variables == link.Extra {
 		// The file's own .BTF, which is read only for kfuncs, has a different base.
 		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)

@@ -97,7 +97,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		if opt.Facts, errs[0] = readFacts(r.facts); errs[0] == nil {
 			run.FoundFacts(opt.Facts)
 		}
-	}, func() { o, errs[1] = readAll(env, run, files, bases.BTF) })
+	}, func() { o, errs[1] = readAll(env, run, files, bases.Last) })
 	if err := cmp.Or(errs[:]...); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", someOf(files), err)
 	}
-	if err := run.Linked(result, bases.BTF); err != nil {
+	if err := run.Linked(result, bases.Last); err != nil {
 		return err
 	}
 	if err := pipeline.CheckTypes(someOf(files), result.BTF, bases.Base == nil, nil,
@@ -125,7 +125,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	}
 	doubt := result.Doubt
 	if r.which != link.Extra {
-		doubt = cmp.Or(doubt, pipeline.OwnBase(result.BTF, bases.BTF))
+		doubt = cmp.Or(doubt, pipeline.OwnBase(result.BTF, bases.Last))
 	}
 	if doubt != "" {
 		env.Warn("%s: %s", someOf(files), doubt)
@@ -134,7 +134,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		return err
 	}
 	bases.Close() // before anything is written: Close fails if an index was truncated meanwhile
-	return run.WriteLinked(result, bases.BTF)
+	return run.WriteLinked(result, bases.Last)
 }
 
 // toldFiles is the maximum number of source files that the message lists.
@@ -168,7 +168,7 @@ func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.LeftOut) error {
 func openBases(env *cli.Env) (*base.Files, error) {
 	bases, err := base.Open(env.Bases)
 	if err == nil && env.DistilledBase != "" {
-		err = bases.NeedBTF("--distilled-base")
+		_, err = bases.Whole("--distilled-base")
 	}
 	return bases, err
 }

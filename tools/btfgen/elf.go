@@ -83,7 +83,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 	}
 	defer bases.Close()
 	if env.DistilledBase != "" {
-		if err := bases.NeedBTF("--distilled-base"); err != nil {
+		if _, err := bases.Whole("--distilled-base"); err != nil {
 			return err
 		}
 	}
@@ -98,5 +98,5 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 	if result.Doubt != "" {
 		env.Warn("%s: %s", path, result.Doubt)
 	}
-	return run.WriteLinked(result.Result, bases.BTF)
+	return run.WriteLinked(result.Result, bases.Last)
 }

@@ -67,7 +67,7 @@ func runFacts(env *cli.Env, files *debugfile.Search, args []string) error {
 		return err
 	}
 	f.Threads = env.Jobs
-	options := facts.Options{Features: env.Features, Base: bases.BTF}
+	options := facts.Options{Features: env.Features, Base: bases.Last}
 	run.FindingFacts()
 	known, err := pipeline.Facts(f, options, split)
 	if err != nil {

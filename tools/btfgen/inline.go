@@ -62,10 +62,11 @@ func runInline(env *cli.Env, c *conversion.Flags, path string) error {
 			return fmt.Errorf("%s: the sites of a module must be based on the module's own BTF: pass that "+
 				"BTF as the last --base, after %s", path, env.Bases[0])
 		}
-		if err := how.Bases.NeedBTF("this verb"); err != nil {
+		whole, err := how.Bases.Whole("this verb")
+		if err != nil {
 			return err
 		}
-		return checkOwn(path, env.Bases[len(env.Bases)-1], how.Bases.BTF)
+		return checkOwn(path, env.Bases[len(env.Bases)-1], whole.BTF)
 	})
 	if how.Bases != nil {
 		defer how.Bases.Close()

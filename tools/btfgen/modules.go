@@ -145,9 +145,9 @@ func (m *modules) openBase(kernel *batch.File) (err error) {
 	}
 	switch {
 	case m.inlineDir != "":
-		err = m.bases.NeedBTF("--inline-dir")
+		_, err = m.bases.Whole("--inline-dir")
 	case m.extraDir != "":
-		err = m.bases.NeedBTF("--extra-dir")
+		_, err = m.bases.Whole("--extra-dir")
 	}
 	if err != nil {
 		m.bases.Close()
@@ -223,7 +223,7 @@ func (m *modules) module(of *batch.File) error {
 	if err := m.report.WriteOutputs(m.outputs(of.Name, result)...); err != nil {
 		return err
 	}
-	return m.report.AddMade(&m.made, m.bases.BTF, result.Result, result.Extra)
+	return m.report.AddMade(&m.made, m.bases.Last, result.Result, result.Extra)
 }
 
 // settings returns the settings for making the BTF of a file on these bases.

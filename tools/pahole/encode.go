@@ -74,7 +74,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	case result.Counts.Units == 0:
 		env.Warn("%s: --lang_exclude excludes all compilation units; no BTF is written", path)
 		return nil
-	case bases.BTF == nil && empty(result.BTF):
+	case bases.Last == nil && empty(result.BTF):
 		env.Warn("%s: the DWARF has no types; no BTF is written", path)
 		return nil
 	case c.detached != "":
@@ -108,11 +108,12 @@ func empty(data []byte) bool {
 func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
 	bases *base.Files) error {
 	var onto *embed.Blob
-	if bases.BTF != nil && c.features.Has(features.DistilledBase) {
-		if err := bases.NeedBTF("distilled_base"); err != nil {
+	if bases.Last != nil && c.features.Has(features.DistilledBase) {
+		whole, err := bases.Whole("distilled_base")
+		if err != nil {
 			return err
 		}
-		distilled, split, err := distill.Encode(data, bases.BTF)
+		distilled, split, err := distill.Encode(data, whole.BTF)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.base, err)
 		}

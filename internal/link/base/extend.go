@@ -13,17 +13,18 @@ import (
 // must stay open while the result is in use.
 // Rule: chain of bases: adding BTF without reading the bases again.
 func (f *Files) With(split []byte) (*Files, error) {
-	if err := f.NeedBTF("split BTF on top of it"); err != nil {
+	whole, err := f.Whole("split BTF on top of it")
+	if err != nil {
 		return nil, err
 	}
-	b, err := btf.Parse(split, f.BTF)
+	b, err := btf.Parse(split, whole.BTF)
 	if err != nil {
 		return nil, err
 	}
 	below, ok := f.Base.(*Chain)
 	if !ok {
 		c, err := Parse(b)
-		return &Files{Base: c, BTF: b, functions: NewFunctions(b, nil)}, err
+		return &Files{Base: c, Last: b, functions: NewFunctions(b, nil)}, err
 	}
 	top := &below.layers[len(below.layers)-1].header
 	data, err := indexOnOutline(b, header{Below: top.BTF})
@@ -31,7 +32,7 @@ func (f *Files) With(split []byte) (*Files, error) {
 		return nil, err
 	}
 	c := &Chain{layers: slices.Clip(below.layers), target: below.target}
-	return &Files{Base: c, BTF: b, functions: NewFunctions(b, f.functions)}, c.push(data)
+	return &Files{Base: c, Last: b, functions: NewFunctions(b, whole.Functions)}, c.push(data)
 }
 
 // indexOnOutline returns the index that build would return for the last BTF of a chain. It reads

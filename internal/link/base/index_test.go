@@ -182,16 +182,16 @@ func TestOpen(t *testing.T) {
 			must.OK(t, err)
 			defer f.Close()
 			compare(t, f.Base, newReference(t, c.want))
-			if f.BTF.EndID() != c.want.EndID() || f.BTF.EndStr() != c.want.EndStr() {
-				t.Errorf("ends %d, %d", f.BTF.EndID(), f.BTF.EndStr())
+			if f.Last.EndID() != c.want.EndID() || f.Last.EndStr() != c.want.EndStr() {
+				t.Errorf("ends %d, %d", f.Last.EndID(), f.Last.EndStr())
 			}
 			indexed := strings.HasSuffix(c.paths[len(c.paths)-1], ".btfbase")
-			if err := f.NeedBTF("this"); (err != nil) != indexed {
-				t.Errorf("NeedBTF: %v", err)
+			if _, err := f.Whole("this"); (err != nil) != indexed {
+				t.Errorf("Whole: %v", err)
 			}
 		})
 	}
-	if f, err := Open(nil); err != nil || f.Base != nil || f.BTF != nil {
+	if f, err := Open(nil); err != nil || f.Base != nil || f.Last != nil {
 		t.Errorf("no bases: %v, %v", f, err)
 	}
 	if _, err := Index(twoBTF, []string{oneIndex}); err == nil ||

@@ -21,9 +21,10 @@ import (
 type Files struct {
 	// Base is nil if there is no base.
 	Base Base
-	// BTF is the last BTF of the chain, or nil if there is none. If an index was given instead of
-	// this BTF, the field has no types: only a byte order, and where ids and strings end.
-	BTF *btf.Blob
+	// Last is what split BTF on top of the chain is parsed with: the last BTF of the chain, or nil if
+	// there is none. If an index was given instead of this BTF, Last has no types: only a byte order,
+	// and where ids and strings end. See Whole.
+	Last *btf.Blob
 	// Index is the path of the first index of the chain, or "" if there is none.
 	Index string
 	Path  string // the last file of the chain, BTF or an index; "" if there is none
@@ -61,8 +62,8 @@ func (f *Files) open(paths []string) error {
 		}
 		switch {
 		case data != nil:
-			if f.Index == "" && f.BTF != nil {
-				if c, err = parse(f.BTF, true); err != nil {
+			if f.Index == "" && f.Last != nil {
+				if c, err = parse(f.Last, true); err != nil {
 					return fmt.Errorf("%s: %w", path, err)
 				}
 			}
@@ -70,29 +71,26 @@ func (f *Files) open(paths []string) error {
 			if err := c.push(data); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
-			f.BTF = c.hollow()
+			f.Last = c.hollow()
 		case f.Index != "":
 			return fmt.Errorf("%s: this BTF is based on the index %s; pass an index of this BTF "+
 				"(made with btfdedup index --base), or pass BTF for every base", path, f.Index)
 		default:
-			if f.BTF, err = relocate.ReadBase(path, f.BTF); err != nil {
+			if f.Last, err = relocate.ReadBase(path, f.Last); err != nil {
 				return err
 			}
-			f.Release = cmp.Or(f.Release, f.BTF.Origin.Release)
+			f.Release = cmp.Or(f.Release, f.Last.Origin.Release)
 		}
 	}
 	if f.Index == "" {
 		var err error
-		if c, err = Parse(f.BTF); err != nil {
+		if c, err = Parse(f.Last); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 		}
 	}
-	f.Base, f.functions = c, NewFunctions(f.BTF, nil)
+	f.Base, f.functions = c, NewFunctions(f.Last, nil)
 	return nil
 }
-
-// Functions returns the functions of the chain, which has no index files. See NeedBTF.
-func (f *Files) Functions() *Functions { return f.functions }
 
 // Close unmaps the indices. The Base must not be used afterwards.
 func (f *Files) Close() {
@@ -136,13 +134,20 @@ func (f *Files) CheckKernel(file *elf.File) error {
 		file.Path, release), relocate.ErrWrongBase)
 }
 
-// NeedBTF returns an error if an index was given in place of the BTF that a task (what) needs.
-func (f *Files) NeedBTF(what string) error {
-	if f.Index == "" {
-		return nil
+// Whole is a chain of bases without indices.
+type Whole struct {
+	BTF       *btf.Blob // the last BTF of the chain, which refers to the others; nil if there is none
+	Functions *Functions
+}
+
+// Whole returns the BTF of the chain. It is an error if an index was given in place of BTF that a
+// task (what) needs.
+func (f *Files) Whole(what string) (Whole, error) {
+	if f.Index != "" {
+		return Whole{}, fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself; pass that "+
+			"as --base", f.Index, what)
 	}
-	return fmt.Errorf("%s: this is an index of BTF, but %s needs the BTF itself; pass that as --base",
-		f.Index, what)
+	return Whole{f.Last, f.functions}, nil
 }
 
 // mapIndex maps the file at path if it is an index; otherwise it returns nil.

@@ -70,6 +70,6 @@ func (s *Source) Index(path string) ([]byte, *Files, error) {
 		return nil, nil, err
 	}
 	chain.cameFrom(s.Origin)
-	return data, &Files{Base: chain, BTF: chain.hollow(), Index: path, Path: s.Path,
+	return data, &Files{Base: chain, Last: chain.hollow(), Index: path, Path: s.Path,
 		Release: s.Origin.Release}, nil
 }

@@ -35,7 +35,7 @@ func TestSource(t *testing.T) {
 			t.Errorf("%s: error %v, or different from the result of Index", paths[i], err)
 		}
 		id, offset := made.Base.Ends()
-		if made.Index != paths[i] || id != made.BTF.StartID || offset != made.BTF.BaseStrLen {
+		if made.Index != paths[i] || id != made.Last.StartID || offset != made.Last.BaseStrLen {
 			t.Errorf("%s: %s, ids from %d on, strings from %d", paths[i], made.Index, id, offset)
 		}
 	}
