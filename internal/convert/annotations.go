@@ -92,8 +92,8 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 		if err != nil {
 			return err
 		}
-		u.c.current.add(item{id: u.c.store.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
-			Aux: uint32(index + 1)}, nil)})
+		u.c.current.add(item{id: u.c.store.g.Add(types.Node{Kind: types.KindDeclTag, Name: value,
+			Ref: target, Aux: uint32(index + 1)}, nil)})
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link"
-	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
+	"github.com/rules-btf/rules_btf/internal/link/compiledtest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -68,10 +68,10 @@ var ofModule = map[string]string{
 }
 
 // workspace is a directory with the files that a test makes.
-type workspace struct{ linkedtest.Dir }
+type workspace struct{ compiledtest.Dir }
 
 func newWorkspace(t *testing.T) workspace {
-	return workspace{linkedtest.Dir{
+	return workspace{compiledtest.Dir{
 		Dir: programtest.NewDir(t), Features: features.Default(), ToObject: convert.File,
 		ToFacts: func(f *elf.File, opt facts.Options) (*facts.Facts, error) {
 			return Facts(f, opt, nil)
@@ -103,7 +103,7 @@ func (w workspace) text(f *facts.Facts) string {
 }
 
 // link links the input; the parameter on is the base, or nil. It verifies the result.
-func (in input) link(which link.Which, on *btf.Blob) linkedtest.Result {
+func (in input) link(which link.Which, on *btf.Blob) compiledtest.Result {
 	in.Helper()
 	res := in.LinkBTF(link.Options{Facts: in.facts, Variables: which}, on, in.objects...)
 	for _, problem := range verify.Check(res.Blob, verify.Options{}) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link"
-	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
+	"github.com/rules-btf/rules_btf/internal/link/compiledtest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
@@ -20,7 +20,7 @@ import (
 )
 
 // workspace is a directory with the files that a test makes.
-type workspace struct{ linkedtest.Dir }
+type workspace struct{ compiledtest.Dir }
 
 // optionsOf returns the options of a conversion in the workspace.
 func optionsOf(w workspace) convert.Options {
@@ -31,7 +31,7 @@ func optionsOf(w workspace) convert.Options {
 func newWorkspace(t testing.TB) workspace {
 	t.Helper()
 	programtest.NeedGCC16(t)
-	return workspace{linkedtest.Dir{Dir: programtest.NewDir(t), Features: features.Default(),
+	return workspace{compiledtest.Dir{Dir: programtest.NewDir(t), Features: features.Default(),
 		ToFacts: facts.Extract}}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
+	"github.com/rules-btf/rules_btf/internal/link/compiledtest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/must"
@@ -19,7 +19,7 @@ import (
 )
 
 // preamble is the beginning of every source in program.
-const preamble = linkedtest.Preamble + `
+const preamble = compiledtest.Preamble + `
 #define NOINLINE __attribute__((noinline, noclone, used))
 struct shared { int a; struct inner *p; };
 typedef struct shared shared_t;

@@ -116,7 +116,8 @@ func (b *builder) types(path string, on *btf.Blob) []byte {
 		bases, err = bases.With(data)
 		b.check(err)
 	}
-	options := convert.Options{Features: features.Default(), Jobs: 1, SplitDWARF: new(splitdwarf.Finder)}
+	options := convert.Options{Features: features.Default(), Jobs: 1,
+		SplitDWARF: new(splitdwarf.Finder)}
 	how := pipeline.How{Files: new(debugfile.Search), Bases: bases, Convert: options}
 	result, err := pipeline.Linked(path, how)
 	b.check(err)

@@ -8,17 +8,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
+	"github.com/rules-btf/rules_btf/internal/link/compiledtest"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // workspace is a directory with the files that a test makes.
-type workspace struct{ linkedtest.Dir }
+type workspace struct{ compiledtest.Dir }
 
 func newWorkspace(t *testing.T) workspace {
-	return workspace{linkedtest.Dir{
+	return workspace{compiledtest.Dir{
 		Dir: programtest.NewDir(t), Features: features.Default(),
 		ToObject: func(f *elf.File, opt convert.Options) (*convert.Result, error) {
 			if f.Section(".debug_info") == nil {
@@ -38,7 +38,7 @@ func newWorkspace(t *testing.T) workspace {
 
 // skipped are the lines for variables in the --skipped list, except variables of functions, whose
 // names are like state.0 or function.state.
-func skipped(r linkedtest.Result) string {
+func skipped(r compiledtest.Result) string {
 	var lines []string
 	for _, s := range r.Skipped {
 		if s.Variable() && strings.Count(s.Name, ".") != 1 {

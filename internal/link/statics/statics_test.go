@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/link/linkedtest"
+	"github.com/rules-btf/rules_btf/internal/link/compiledtest"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
@@ -239,7 +239,7 @@ func TestLinkTimeOptimization(t *testing.T) {
 			t.Run(program.name+"/"+compiler, func(t *testing.T) {
 				w := newWorkspace(t)
 				objects := w.Compile(compiler+" -flto -Wno-unused-command-line-argument", program.sources)
-				w.Write("link.lds", linkedtest.Script)
+				w.Write("link.lds", compiledtest.Script)
 				words := append(strings.Fields(compiler), "-flto", "-nostdlib", "-static", "-no-pie",
 					"-Wl,-e,0,-T,link.lds", "-o", "linked")
 				w.Run(words[0], append(words[1:], objects...)...)

@@ -107,8 +107,8 @@ func (e *extractor) collectObjects() {
 			name = e.names.keep(section.Name)
 			names[s.Section] = name
 		}
-		o := Variable{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr,
-			Size: s.Size, File: -1}
+		o := Variable{Name: e.names.keep(e.symbols.Name(s)), Section: name,
+			Offset: s.Value - section.Addr, Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			o.Local, o.File = true, e.fileOf(s)
 		}

@@ -196,7 +196,8 @@ func TestMissing(t *testing.T) {
 		}, "", false, false},
 	} {
 		s := must.Get(Parse(build(t, local), c.r))(t)
-		k := kernel(c.kernel).Index(map[string]bool{"point": true, "line": true, "wide": true, "color": true})
+		k := kernel(c.kernel).Index(map[string]bool{"point": true, "line": true, "wide": true,
+			"color": true})
 		a := k.Resolve(s, c.r.Memory)
 		got := a.Missing
 		if a.Refused != nil {

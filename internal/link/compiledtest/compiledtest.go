@@ -1,6 +1,6 @@
-// Package linkedtest builds programs from C sources, makes their BTF from the linked file and from
+// Package compiledtest builds programs from C sources, makes their BTF from the linked file and from
 // its objects, and reads from the DWARF which variables the BTF must have.
-package linkedtest
+package compiledtest
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package linkedtest
+package compiledtest
 
 import (
 	"debug/dwarf"
