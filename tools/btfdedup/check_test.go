@@ -33,7 +33,8 @@ func btfdedup(args ...string) (code int, stdout, stderr string) {
 	return clitest.Execute(program, args...)
 }
 
-// row is a clitest.Row.
+// row is a clitest.Row that can be written without the names of its fields, which go vet wants for
+// types of other packages.
 type row struct {
 	Args           string
 	Code           int
