@@ -232,6 +232,15 @@ func newWorkspace(t *testing.T) *workspace {
 	if w.logs == "" {
 		w.logs = t.TempDir()
 	}
+	for i := range w.bases {
+		w.bases[i] = must.Get(os.MkdirTemp("", "bazel"))(t)
+		t.Cleanup(func() { // also ends the server
+			bazel := []string{w.bazel, "--output_base=" + w.bases[i]}
+			harness.Command{Argv: append(bazel, "clean", "--expunge"), Dir: w.dir}.Run()
+			harness.Command{Argv: []string{"chmod", "-R", "u+w", w.bases[i]}}.Run()
+			os.RemoveAll(w.bases[i])
+		})
+	}
 	w.write(t, "MODULE.bazel", "module(name = \"planted\")\n")
 	w.write(t, "rules.bzl", rulesFile)
 	w.write(t, "BUILD.bazel", buildFile)
@@ -284,16 +293,6 @@ func types(t *testing.T, build int) []byte {
 // path of the log.
 func (w *workspace) build(t *testing.T, name string, build int, flags ...string) string {
 	t.Helper()
-	if w.bases[build] == "" {
-		base := must.Get(os.MkdirTemp("", "bazel"))(t)
-		w.bases[build] = base
-		t.Cleanup(func() {
-			bazel := []string{w.bazel, "--output_base=" + base}
-			harness.Command{Argv: append(bazel, "clean", "--expunge"), Dir: w.dir}.Run()
-			harness.Command{Argv: []string{"chmod", "-R", "u+w", base}}.Run()
-			os.RemoveAll(base)
-		})
-	}
 	log := filepath.Join(w.logs, fmt.Sprintf("%s_%c.log", name, 'a'+build))
 	bazel := []string{w.bazel, "--output_base=" + w.bases[build]}
 	harness.MustRun(t, w.dir, append(bazel, "clean")...)
