@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,6 +31,10 @@ func TestAction(t *testing.T) {
 		go run -C "$EXAMPLE/../.." ./tools/btfcore needs -o "$PWD/wait.needs" "$PWD/wait.bpf.o"
 		cp "$EXAMPLE/expected_failures.txt" .`},
 		Dir: dir, Env: []string{"EXAMPLE=" + filepath.Join(path, "../examples/bpf")}}.Must(t)
+	var many strings.Builder
+	for i := range 2500 {
+		fmt.Fprintf(&many, "k%d=kernels/6.1.btf\n", i)
+	}
 
 	for name, test := range map[string]struct {
 		inputs  map[string]string
@@ -52,6 +57,10 @@ func TestAction(t *testing.T) {
 			map[string]string{"needs": "wait.needs", "kernels": "new=kernels/6.12.btf",
 				"options": "--jobs=1\n--format=json\n"}, 0,
 			`"kernel": "new"`, []string{"<tr><th>new</th>"},
+		},
+		"too many kernels for a summary": {
+			map[string]string{"programs": "*.bpf.o", "kernels": many.String()}, 1,
+			"fails   k2499  on_switch\n", []string{" bytes, too many for a summary"},
 		},
 		"no such kernel": {
 			map[string]string{"needs": "wait.needs", "kernels": "kernels/7.0.btf"}, 1,
