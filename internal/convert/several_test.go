@@ -197,6 +197,7 @@ func TestSeveralObjects(t *testing.T) {
 				name, ext := string(rune('a'+i)), ".c"
 				if strings.HasPrefix(text, `extern "C++"`) {
 					ext = ".cc"
+					programtest.Need(t, "g++")
 				}
 				must.OK(t, os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o666))
 				programtest.Run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1",

@@ -97,12 +97,15 @@ func TestForms(t *testing.T) {
 			"-cSf", "out", "-C", "tree", "usr"},
 		"sparse tar 1.0": {"tar", "--hole-detection=raw", "--format=posix", "--sparse-version=1.0",
 			"-cSf", "out", "-C", "tree", "usr"},
-		"tar.xz":  {"tar", "-cJf", "out", "-C", "tree", "usr"},
-		"tar.zst": {"tar", "--zstd", "-cf", "out", "-C", "tree", "usr"},
+		"tar.xz":  {"tar", "-I", "xz", "-cf", "out", "-C", "tree", "usr"},
+		"tar.zst": {"tar", "-I", "zstd", "-cf", "out", "-C", "tree", "usr"},
 		"tar.gz":  {"tar", "-czf", "out", "-C", "tree", "usr"},
-		"tar.bz2": {"tar", "-cjf", "out", "-C", "tree", "usr"},
+		"tar.bz2": {"tar", "-I", "bzip2", "-cf", "out", "-C", "tree", "usr"},
 	} {
 		t.Run(form, func(t *testing.T) {
+			if argv[1] == "-I" {
+				programtest.Need(t, argv[2])
+			}
 			programtest.Run(t, d.Path(""), argv[0], argv[1:]...)
 			data := must.Get(os.ReadFile(d.Path("out")))(t)
 			compare(t, data)
