@@ -93,8 +93,9 @@ if [[ ! -e $complete || ${1:-} == --edited ]]; then
     say "building a kernel (once, a few minutes; log: $kernel.log)"
   fi
   # Without pahole, Kbuild makes the kernel's own BTF with ours.
-  if ! run type -P pahole >/dev/null; then
-    CGO_ENABLED=0 go build -C "$repo" -trimpath -buildvcs=false -o "$cache/pahole" ./tools/pahole
+  if ! run bash -c 'type -P pahole' >/dev/null; then
+    CGO_ENABLED=0 go build -C "$repo" -trimpath -buildvcs=false -o "$cache/pahole" \
+      -pgo=tools/pahole/default.pgo ./tools/pahole
     export PAHOLE=$cache/pahole
   fi
   if ! run bash "$here/kernel-build.sh" "$kernel" "$source" "${config[@]}" >"$kernel.log"; then
