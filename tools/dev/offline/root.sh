@@ -26,10 +26,11 @@ step() { echo "bazelw: $*" >&3; echo "== $*"; }
 # machine_mirror prints the URI of the Debian archive that this machine's apt uses, then the file of
 # apt's sources that names it.
 machine_mirror() {
-  local codename
-  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  apt-get indextargets --format '$(COMPONENT) $(RELEASE) $(REPO_URI) $(SOURCESENTRY)' 'Created-By: Packages' |
-    awk -v want="$codename" '$1 == "main" && ($2 == want || want == "") { sub(/:[0-9]+$/, "", $4); print $3, $4; exit }'
+  # ORIGIN is empty as long as apt has no lists.
+  apt-get indextargets 'Created-By: Packages' \
+    --format '$(COMPONENT) $(RELEASE) $(REPO_URI) $(SOURCESENTRY) $(ORIGIN)' |
+    awk '$1 == "main" && $2 !~ /-/ && ($5 == "Debian" || $5 == "") {
+      sub(/:[0-9]+$/, "", $4); print $3, $4; exit }'
 }
 
 # machine_keyring prints the keyring that apt's sources file $1 trusts.
