@@ -1,48 +1,60 @@
 #!/usr/bin/env bash
-# Unpacks the newest /usr/src/linux-source-*.tar.xz into a new directory and builds vmlinux and the
-# modules there.
+# Builds vmlinux and the modules in a directory. If make has configured a kernel there before, only
+# what was edited is compiled again.
 #
-# usage: kernel-build.sh DIR FRAGMENT…
+# usage: kernel-build.sh DIR SOURCE FRAGMENT…      SOURCE is a kernel's archive or directory
 set -euo pipefail
 
-dir=$1
-shift
+dir=$1 source=$2
+shift 2
 fragments=("$@")
+make=(make PAHOLE="${PAHOLE:-pahole}")
 say() { echo "kernel: $*" >&2; }
 
-source=$(ls -v /usr/src/linux-source-*.tar.xz | tail -n 1)
-say "unpacking $source"
-mkdir -p "$dir"
-# Kconfig needs all of its files; the code of what is not built can be left out.
-exclude=()
-for part in Documentation drivers/{accel,clk,crypto,gpu,hwmon,iio,infiniband,md,media,mtd} \
-  drivers/net/{ethernet,wireless} drivers/{phy,pinctrl,platform,scsi,staging,usb} \
-  fs/{btrfs,smb,xfs} sound tools/{perf,testing} \
-  arch/{alpha,arc,arm,arm64,csky,hexagon,loongarch,m68k,microblaze,mips,nios2,openrisc} \
-  arch/{parisc,powerpc,riscv,s390,sh,sparc,um,xtensa}; do
-  for suffix in c h S rst dts dtsi yaml json txt; do
-    exclude+=(--exclude="*/$part/*.$suffix")
+unpack() {
+  say "unpacking $source"
+  # Kconfig needs all of its files; the code of what is not built can be left out. Each pattern costs
+  # tar time, so there are few.
+  local part tar=(tar --extract --directory "$dir" --strip-components=1 --exclude=tools/perf
+    --exclude=tools/testing --exclude='*/Documentation/*/*' --exclude='*/arch/[!x]*/*.*')
+  for part in drivers/{accel,clk,crypto,gpu,hwmon,iio,infiniband,md,media,mtd} \
+    drivers/net/{ethernet,wireless} drivers/{phy,pinctrl,platform,scsi,staging,usb} \
+    fs/{btrfs,smb,xfs} sound; do
+    tar+=(--exclude="*/$part/*.[chS]")
   done
-done
-tar --extract --file "$source" --directory "$dir" --strip-components=1 "${exclude[@]}"
+  mkdir -p "$dir"
+  if [[ -d $source ]]; then
+    tar --create --directory "$source" --exclude=./.git . | "${tar[@]}"
+  else
+    XZ_DEFAULTS=--threads=0 "${tar[@]}" --file "$source"
+  fi
+}
 
-cd "$dir"
-say "configuring"
-make --silent tinyconfig
-scripts/kconfig/merge_config.sh -m .config "${fragments[@]}" >/dev/null
-make --silent olddefconfig
-missing=$(cat "${fragments[@]}" | grep '^CONFIG' |
-  grep --invert-match --line-regexp --fixed-strings --file=.config) || true
-if [[ -n $missing ]]; then
-  say "the configuration lacks" $missing
-  exit 1
-fi
+configure() {
+  say "configuring"
+  "${make[@]}" --silent tinyconfig
+  scripts/kconfig/merge_config.sh -m .config "${fragments[@]}" >/dev/null
+  "${make[@]}" --silent olddefconfig
+  local missing
+  missing=$(cat "${fragments[@]}" | grep '^CONFIG' |
+    grep --invert-match --line-regexp --fixed-strings --file=.config) || true
+  if [[ -n $missing ]]; then
+    say "the configuration lacks" $missing
+    exit 1
+  fi
+}
 
 export KBUILD_BUILD_TIMESTAMP='1970-01-01' KBUILD_BUILD_USER=rules_btf KBUILD_BUILD_HOST=rules_btf
+if [[ ! -e $dir/include/config/auto.conf ]]; then
+  unpack
+  cd "$dir"
+  configure
+fi
+cd "$dir"
 say "compiling with $(nproc) jobs"
 # A line of progress every 100 files goes to the terminal, everything to the log.
 files=0
-make -j"$(nproc)" vmlinux modules 2>&1 | while IFS= read -r line; do
+"${make[@]}" -j"$(nproc)" vmlinux modules 2>&1 | while IFS= read -r line; do
   printf '%s\n' "$line"
   if [[ $line == '  CC '* ]] && ((++files % 100 == 0)); then say "$files files"; fi
 done

@@ -54,8 +54,10 @@ def build_programs(ctx, programs, goos, goarch, go = None):
     ctx.watch(Label("//:go.sum"))
     ctx.watch_tree(root.get_child("internal"))
     ctx.watch_tree(root.get_child("tools"))
+    # By default, Go compiles all packages again for each program with a profile.
+    profile = root.get_child("tools", "btfgen", "default.pgo")
     result = ctx.execute(
-        [go, "build", "-trimpath", "-buildvcs=false", "-o", ctx.path(".")] +
+        [go, "build", "-trimpath", "-buildvcs=false", "-pgo=" + str(profile), "-o", ctx.path(".")] +
         ["./tools/" + program for program in programs],
         environment = _SETTINGS | {
             "GOARCH": goarch,

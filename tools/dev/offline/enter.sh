@@ -3,7 +3,8 @@
 # files, caches) are visible there at their own paths, so that what the command writes, such as
 # bazel-bin/…, can be opened outside too.
 #
-# usage: enter.sh ROOT BAZELRC COMMAND [ARG]…     (BAZELRC becomes Bazel's system-wide rc file)
+# usage: enter.sh ROOT BAZELRC COMMAND [ARG]…     (BAZELRC becomes Bazel's system-wide rc file,
+#                                                unless it is empty)
 #
 # This uses pivot_root, not chroot, because Bazel's linux-sandbox and bubblewrap need user
 # namespaces, which can't be created in a chroot.
@@ -49,7 +50,7 @@ for file in /etc/resolv.conf /etc/hosts; do
     mount --bind "$(readlink -f "$file")" "$root$file"
   fi
 done
-mount --bind "$bazelrc" "$root/etc/bazel/bazelrc"
+if [[ $bazelrc ]]; then mount --bind "$bazelrc" "$root/etc/bazel/bazelrc"; fi
 ca_bundle=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
 if [[ -r $ca_bundle ]]; then
   mount --bind "$(readlink -f "$ca_bundle")" "$root/etc/ssl/certs/ca-certificates.crt"

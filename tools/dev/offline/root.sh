@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds a Debian testing root that holds Bazel, its cache server and executor, and the BTF oracles.
+# Makes the offline root, a Debian testing system, or installs one of its layers: the packages below
+# the line [LAYER] in packages.txt. Programs may run in the root meanwhile, because a layer only
+# adds files.
 #
-# usage: root.sh DEST        (as root; DEST must not exist; takes a few minutes and about 3 GB)
+# usage: root.sh ROOT          makes the base system (as root; ROOT must not exist)
+#        root.sh ROOT LAYER    installs a layer
 #
 # The mirror and the keys that are trusted come from this machine's own apt configuration. Every
 # signature is checked; only the age of the archive's Release file is not, so that a frozen mirror
@@ -10,7 +13,7 @@ set -euo pipefail
 
 suite=forky
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dest=$1
+root=$1 layer=${2:-}
 
 # All mounts live in a namespace of this script's own: they go when it ends, however it ends.
 if [[ -z ${BTF_OFFLINE_NAMESPACE:-} ]]; then
@@ -23,10 +26,11 @@ step() { echo "bazelw: $*" >&3; echo "== $*"; }
 # machine_mirror prints the URI of the Debian archive that this machine's apt uses, then the file of
 # apt's sources that names it.
 machine_mirror() {
-  local codename
-  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  apt-get indextargets --format '$(COMPONENT) $(RELEASE) $(REPO_URI) $(SOURCESENTRY)' 'Created-By: Packages' |
-    awk -v want="$codename" '$1 == "main" && ($2 == want || want == "") { sub(/:[0-9]+$/, "", $4); print $3, $4; exit }'
+  # ORIGIN is empty as long as apt has no lists.
+  apt-get indextargets 'Created-By: Packages' \
+    --format '$(COMPONENT) $(RELEASE) $(REPO_URI) $(SOURCESENTRY) $(ORIGIN)' |
+    awk '$1 == "main" && $2 !~ /-/ && ($5 == "Debian" || $5 == "") {
+      sub(/:[0-9]+$/, "", $4); print $3, $4; exit }'
 }
 
 # machine_keyring prints the keyring that apt's sources file $1 trusts.
@@ -54,50 +58,65 @@ for scheme in http https; do
   proxy=
 done
 
-if ! command -v debootstrap >/dev/null; then
-  step "installing debootstrap"
-  apt-get "${proxy_options[@]}" update
-  DEBIAN_FRONTEND=noninteractive apt-get "${proxy_options[@]}" install -y --no-install-recommends debootstrap
-fi
+in_root() {
+  chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    DEBIAN_FRONTEND=noninteractive "$@"
+}
 
-read -r mirror sources < <(machine_mirror) || true
-if [[ -z ${mirror:-} ]]; then
-  echo "apt's sources name no Debian archive: add one with component main to /etc/apt/sources.list" >&2
-  exit 1
-fi
-keyring=$(machine_keyring "$sources")
+make_base() {
+  local mirror='' sources keyring ca_bundle
+  if ! command -v mmdebstrap >/dev/null; then
+    step "installing mmdebstrap"
+    apt-get "${proxy_options[@]}" update
+    DEBIAN_FRONTEND=noninteractive apt-get "${proxy_options[@]}" install -y \
+      --no-install-recommends mmdebstrap
+  fi
+  read -r mirror sources < <(machine_mirror) || true
+  if [[ -z $mirror ]]; then
+    echo "apt's sources name no Debian archive: add one with component main to" \
+      "/etc/apt/sources.list" >&2
+    exit 1
+  fi
+  keyring=$(machine_keyring "$sources")
 
-step "base system ($suite)"
-debootstrap --variant=minbase --keyring="$keyring" "$suite" "$dest" "$mirror" /usr/share/debootstrap/scripts/sid
+  mmdebstrap --mode=root --variant=minbase --skip=cleanup/apt --keyring="$keyring" \
+    --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='APT::Install-Recommends "false"' \
+    --dpkgopt=force-unsafe-io "$suite" "$root" "$mirror"
 
-cp "$keyring" "$dest/usr/share/keyrings/machine-archive-keyring.${keyring##*.}"
-echo "deb [signed-by=/usr/share/keyrings/machine-archive-keyring.${keyring##*.}] $mirror $suite main" >"$dest/etc/apt/sources.list"
-ca_bundle=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
-mkdir -p "$dest/etc/ssl/certs"
-if [[ -r $ca_bundle ]]; then cp -L "$ca_bundle" "$dest/etc/ssl/certs/ca-certificates.crt"; fi
-if [[ -r /etc/resolv.conf ]]; then cp -L /etc/resolv.conf "$dest/etc/resolv.conf"; fi
-printf 'Acquire::Check-Valid-Until "false";\nAPT::Install-Recommends "false";\n' >"$dest/etc/apt/apt.conf.d/90offline-root"
-printf '#!/bin/sh\nexit 101\n' >"$dest/usr/sbin/policy-rc.d" # no package starts a service
-chmod +x "$dest/usr/sbin/policy-rc.d"
+  # The other layers come without what nothing reads in the root.
+  printf 'path-exclude=%s\n' /usr/{share/{doc,info,locale,man},lib/jvm/*/jmods}/'*' \
+    >"$root/etc/dpkg/dpkg.cfg.d/offline-root"
+  cp "$keyring" "$root/usr/share/keyrings/machine-archive-keyring.${keyring##*.}"
+  echo "deb [signed-by=/usr/share/keyrings/machine-archive-keyring.${keyring##*.}] $mirror $suite" \
+    main >"$root/etc/apt/sources.list"
+  ca_bundle=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+  mkdir -p "$root/etc/ssl/certs"
+  if [[ -r $ca_bundle ]]; then cp -L "$ca_bundle" "$root/etc/ssl/certs/ca-certificates.crt"; fi
+  if [[ -r /etc/resolv.conf ]]; then cp -L /etc/resolv.conf "$root/etc/resolv.conf"; fi
+  printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no package starts a service
+  chmod +x "$root/usr/sbin/policy-rc.d"
+  # Where enter.sh puts the machine's own root for a moment.
+  mkdir -p "$root/.outside"
+}
 
-# Packages read proc, dev and sys while they configure (openjdk fails without).
-mount -t proc proc "$dest/proc"
-mount --rbind /dev "$dest/dev"
-mount --rbind /sys "$dest/sys"
+install_layer() {
+  local packages install dir jni
+  mapfile -t packages < <(awk -v want="[$layer]" \
+    '/^\[/ { found = $0 == want; next } found && /^[^#]/' "$here/packages.txt")
+  # Packages read proc, dev and sys while they configure (openjdk fails without).
+  for dir in dev proc sys; do mount --rbind "/$dir" "$root/$dir"; done
+  in_root dpkg --configure -a # if an installation was interrupted
+  install=(in_root apt-get "${proxy_options[@]}" install -y "${packages[@]}")
+  # If the mirror has replaced packages since the lists were fetched, fetch new lists.
+  "${install[@]}" || { in_root apt-get "${proxy_options[@]}" update && "${install[@]}"; }
+  in_root apt-get clean
 
-in_root() { chroot "$dest" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"; }
+  # Bazel looks for zstd's JNI library beside its server and the package doesn't put it there; the
+  # compact execution log and cache compression need it.
+  if [[ $layer == bazel ]]; then
+    jni=$(cd "$root" && find usr/lib -name 'libzstd-jni.so.*' | sort | tail -n 1)
+    ln -sf "/$jni" "$root/usr/share/bazel/libzstd-jni.so"
+  fi
+}
 
-step "package lists"
-in_root apt-get "${proxy_options[@]}" update
-step "packages"
-mapfile -t packages < <(sed -E 's/#.*//; /^[[:space:]]*$/d' "$here/packages.txt")
-in_root apt-get "${proxy_options[@]}" install -y --no-install-recommends "${packages[@]}"
-in_root apt-get clean
-
-# Bazel looks for zstd's JNI library beside its server and the package doesn't put it there; the
-# compact execution log and cache compression need it.
-jni=$(cd "$dest" && find usr/lib -name 'libzstd-jni.so.*' | sort | tail -n 1)
-ln -sf "/$jni" "$dest/usr/share/bazel/libzstd-jni.so"
-
-# Where enter.sh puts the machine's own root for a moment.
-mkdir -p "$dest/.outside"
+if [[ -z $layer ]]; then make_base; else install_layer; fi
