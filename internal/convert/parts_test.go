@@ -32,7 +32,7 @@ func linkedSources(t *testing.T) string {
 		args = append(args, obj)
 	}
 	programtest.Run(t, dir, "ld", args...)
-	linkObjects(t, linked, nil, joined)
+	linkObjects(t, linked, joined)
 	return linked
 }
 

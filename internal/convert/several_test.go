@@ -205,7 +205,7 @@ func TestSeveralObjects(t *testing.T) {
 				objs = append(objs, filepath.Join(dir, name+".o"))
 			}
 			linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")
-			linkObjects(t, linked, nil, objs...)
+			linkObjects(t, linked, objs...)
 			r := twoRoads(t, "default", linked, objs...)
 			slices.Sort(tt.want)
 			if d := diff(dump(t, r.BTF, false), tt.want); d != "" {
@@ -282,7 +282,7 @@ func TestEqualSignatures(t *testing.T) {
 			programtest.Run(t, dir, "gcc", "-w", "-g", "-fdebug-types-section", "-c", "-o", c+".o", c)
 		}
 		linked := filepath.Join(dir, name)
-		linkObjects(t, linked, nil, objs...)
+		linkObjects(t, linked, objs...)
 		for _, jobs := range []int{1, 2} {
 			warnings = nil
 			convertFile(t, linked, Options{Features: features.Default(), Jobs: jobs,
