@@ -208,7 +208,7 @@ func TestLibbpfRandom(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			compared, all := 0, 0
-			for seed := range int64(200) {
+			for seed := range seeds(60) {
 				r := rand.New(rand.NewSource(seed))
 				o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
 				c.change(o)
