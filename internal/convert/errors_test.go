@@ -31,7 +31,7 @@ func build(t *testing.T, script, out string) string {
 	} {
 		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o666))
 	}
-	programtest.Run(t, dir, "sh", "-ec", script)
+	programtest.Shell(t, dir, script)
 	return filepath.Join(dir, out)
 }
 
@@ -279,20 +279,22 @@ func TestLosses(t *testing.T) {
 		{"", "testdata/objects/c23-gcc.o", `c23-gcc.o: BTF can't express the base type "`},
 		{"", "testdata/objects/c23-clang.o", `c23-clang.o: BTF can't express the base type "`},
 	} {
-		path := tt.script
-		if tt.name != "" {
-			path = build(t, tt.script, "o")
-		}
-		for jobs := range 3 {
-			var warned []string
-			convertFile(t, path, Options{Features: features.Default(), Jobs: jobs + 1,
-				Warn: func(l string) { warned = append(warned, l) }})
-			switch {
-			case tt.want == "" && len(warned) > 0,
-				tt.want != "" && (len(warned) != 1 || !strings.Contains(warned[0], tt.want)):
-				t.Errorf("%s: warnings %q, want %q", path, warned, tt.want)
+		t.Run(tt.name, func(t *testing.T) {
+			path := tt.script
+			if tt.name != "" {
+				path = build(t, tt.script, "o")
 			}
-		}
+			for jobs := range 3 {
+				var warned []string
+				convertFile(t, path, Options{Features: features.Default(), Jobs: jobs + 1,
+					Warn: func(l string) { warned = append(warned, l) }})
+				switch {
+				case tt.want == "" && len(warned) > 0,
+					tt.want != "" && (len(warned) != 1 || !strings.Contains(warned[0], tt.want)):
+					t.Errorf("%s: warnings %q, want %q", path, warned, tt.want)
+				}
+			}
+		})
 	}
 }
 

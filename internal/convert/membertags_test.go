@@ -77,7 +77,7 @@ func compilersOfTags(t *testing.T) (list []string) {
 		}
 	}
 	if len(list) == 0 {
-		t.Skip("no compiler knows btf_decl_tag")
+		t.Skip("SKIPPED: no compiler knows btf_decl_tag")
 	}
 	return list
 }

@@ -56,6 +56,6 @@ func TestNullPointer(t *testing.T) {
 		}
 	}
 	if done == 0 {
-		t.Skip("no compiler knows nullptr")
+		t.Skip("SKIPPED: no compiler knows nullptr")
 	}
 }

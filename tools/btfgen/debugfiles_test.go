@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,9 +63,7 @@ func debugTree(t *testing.T, script string) {
 		must.OK(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must.OK(t, os.WriteFile(name, []byte(text), 0o666))
 	}
-	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
-	}
+	programtest.Shell(t, dir, script)
 }
 
 // madeOf returns the output of each verb for the file at path, with the given flags.
@@ -120,9 +117,7 @@ func TestDWZ(t *testing.T) {
 				if !strings.Contains(options, "-m") {
 					script = dwz + " a; " + dwz + " d"
 				}
-				if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
-					t.Fatalf("%s: %v, %s", script, err, out)
-				}
+				programtest.Shell(t, "", script)
 				if _, err := os.Stat("sup"); err != nil && strings.Contains(options, "-m") {
 					t.Fatal(err)
 				}

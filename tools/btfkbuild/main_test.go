@@ -11,23 +11,15 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // tree makes a built tree with one object below dir.
 func tree(t *testing.T, dir string) {
 	t.Helper()
-	for _, tool := range []string{"gcc", "ar"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: needs %s", tool)
-		}
-	}
-	cmd := exec.Command("sh", "-ec", `mkdir -p init && echo 'int x;' >init/main.c &&
+	programtest.Shell(t, dir, `mkdir -p init && echo 'int x;' >init/main.c &&
 		gcc -g -c -o init/main.o init/main.c && ar cDPrST vmlinux.a init/main.o &&
-		gcc -g -r -nostdlib -o vmlinux init/main.o`)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+		ld -r -o vmlinux init/main.o`)
 }
 
 // generate runs the command.

@@ -2,6 +2,7 @@
 package programtest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -77,17 +78,27 @@ func NeedGCC16(t testing.TB) {
 	}
 }
 
-// Run runs a program in dir and returns its output. It skips the test if there is no such program.
+// Run runs a program in dir and returns its output. It skips the test if there is no such program,
+// or if the program is a shell whose script can't find one.
 func Run(t testing.TB, dir, program string, args ...string) string {
 	t.Helper()
 	Need(t, program)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
+	if program == "sh" && err != nil && cmd.ProcessState.ExitCode() == 127 {
+		t.Skipf("SKIPPED: %s (./bazelw --root-exec has it)", bytes.TrimSpace(out))
+	}
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// Shell runs a script in dir, until a command fails.
+func Shell(t testing.TB, dir, script string) {
+	t.Helper()
+	Run(t, dir, "sh", "-ec", script)
 }
 
 // Compile compiles a C source with a compiler and its flags, and returns the path of the output. It
