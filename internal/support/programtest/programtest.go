@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,13 +69,20 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
+// gccVersion returns the major version of gcc, or 0.
+var gccVersion = sync.OnceValue(func() int {
+	out, _ := exec.Command("gcc", "-dumpversion").Output()
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
+	n, _ := strconv.Atoi(version)
+	return n
+})
+
 // NeedGCC16 skips the test if there is no gcc 16 or later, whose BTF can be read.
 func NeedGCC16(t testing.TB) {
 	t.Helper()
-	out, err := exec.Command("gcc", "-dumpversion").Output()
-	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
-	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
-		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
+	Need(t, "gcc")
+	if n := gccVersion(); n < 16 {
+		t.Skipf("SKIPPED: gcc is version %d, and 16 is needed (./bazelw --root-exec has it)", n)
 	}
 }
 
