@@ -75,14 +75,20 @@ func readSource(t *testing.T, path string) source {
 	return s
 }
 
+// compileObject makes an object from a C file.
+func compileObject(t testing.TB, path string, flags ...string) string {
+	t.Helper()
+	obj := filepath.Join(t.TempDir(), "x.o")
+	programtest.Run(t, "", "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic",
+		"-fno-eliminate-unused-debug-types", "-c", "-o", obj, path}, flags...)...)
+	return obj
+}
+
 // compile makes an object from a C file, and a linked file from the object.
 func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	t.Helper()
-	abs := must.Get(filepath.Abs(path))(t)
-	dir := t.TempDir()
-	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
-	programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic",
-		"-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs}, flags...)...)
+	obj = compileObject(t, path, flags...)
+	linked = strings.TrimSuffix(obj, ".o")
 	objs := []string{obj}
 	if slices.Contains(flags, "-m32") {
 		objs = append(objs, "-melf_i386")

@@ -2,7 +2,6 @@
 package programtest
 
 import (
-	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -64,9 +63,14 @@ func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", name)
+			skip(t, name)
 		}
 	}
+}
+
+func skip(t testing.TB, missing string) {
+	t.Helper()
+	t.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", missing)
 }
 
 // gccVersion returns the major version of gcc, or 0.
@@ -95,7 +99,8 @@ func Run(t testing.TB, dir, program string, args ...string) string {
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if program == "sh" && err != nil && cmd.ProcessState.ExitCode() == 127 {
-		t.Skipf("SKIPPED: %s (./bazelw --root-exec has it)", bytes.TrimSpace(out))
+		words := strings.Split(string(out), ": ") // sh: 1: gcc: not found
+		skip(t, words[max(0, len(words)-2)])
 	}
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
