@@ -85,8 +85,8 @@ var gccVersion = sync.OnceValue(func() int {
 func NeedGCC16(t testing.TB) {
 	t.Helper()
 	Need(t, "gcc")
-	if n := gccVersion(); n < 16 {
-		t.Skipf("SKIPPED: gcc is version %d, and 16 is needed (./bazelw --root-exec has it)", n)
+	if gccVersion() < 16 {
+		skip(t, "gcc 16")
 	}
 }
 
