@@ -42,9 +42,8 @@ func TestCompiled(t *testing.T) {
 	for i, src := range []string{unitA, unitB} {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
 		must.OK(t, os.WriteFile(c, []byte(src), 0o666))
-		if out, err := exec.Command("gcc", "-gbtf", "-O1", "-c", "-o", c+".o",
-			c).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: gcc has no -gbtf: %v\n%s", err, out)
+		if exec.Command("gcc", "-gbtf", "-O1", "-c", "-o", c+".o", c).Run() != nil {
+			t.Skip("SKIPPED: gcc has no -gbtf")
 		}
 		o := must.Get(object.ReadFile(c+".o", nil))(t)
 		inputs = append(inputs, o)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,11 +79,7 @@ func TestLTO(t *testing.T) {
 		t.Run(c.compiler+" "+c.flags, func(t *testing.T) {
 			dir := t.TempDir()
 			tree(t, dir)
-			out, err := exec.Command(c.compiler, "-g", c.flags, "-c", "-o", filepath.Join(dir,
-				"init/main.o"), filepath.Join(dir, "init/main.c")).CombinedOutput()
-			if err != nil {
-				t.Skipf("SKIPPED: %v\n%s", err, out)
-			}
+			programtest.Run(t, dir, c.compiler, "-g", c.flags, "-c", "-o", "init/main.o", "init/main.c")
 			_, stderr, err := generate(t, dir)
 			if err != nil || !strings.Contains(stderr, "note: its objects have no DWARF") {
 				t.Errorf("%v, %s", err, stderr)

@@ -131,8 +131,8 @@ func gccObject(t *testing.T, dir, name, source string) string {
 	programtest.Need(t, "gcc")
 	src, obj := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".o")
 	must.OK(t, os.WriteFile(src, []byte(source), 0o644))
-	if out, err := exec.Command("gcc", "-gbtf", "-c", src, "-o", obj).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: gcc -gbtf: %v\n%s", err, out)
+	if exec.Command("gcc", "-gbtf", "-c", src, "-o", obj).Run() != nil {
+		t.Skip("SKIPPED: gcc has no -gbtf")
 	}
 	return obj
 }
