@@ -22,7 +22,7 @@ func compile(source string, args ...string) (*os.File, error) {
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "out")
 	if len(args) == 0 {
-		args = []string{"gcc", "-g", "-c"}
+		args = []string{"cc", "-g", "-c"}
 	}
 	cmd := exec.Command(args[0], append(args[1:], "-xc", "-", "-o", out)...)
 	cmd.Stdin = bytes.NewReader([]byte(source))

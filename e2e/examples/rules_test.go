@@ -153,6 +153,7 @@ func examplePackage(text string) string {
 
 // TestRules lets Bazel build each example in docs/rules.md, in its own package.
 func TestRules(t *testing.T) {
+	harness.Need(t, "gcc", "clang")
 	from := t.TempDir()
 	write := func(path, text string) { harness.WriteFile(t, filepath.Join(from, path), text) }
 	n, modules := 0, 0

@@ -50,7 +50,7 @@ func TestByPrint(t *testing.T) {
 // TestByPrintOfOneSlot: get returns the value of the requested fingerprint, or none, even
 // while another thread puts a fingerprint that belongs in the same slot.
 func TestByPrintOfOneSlot(t *testing.T) {
-	const rounds, prints, threads = 100, 2000, 2
+	const rounds, prints, threads = 20, 2000, 2
 	wrong := [threads]int{}
 	for range rounds {
 		var table byPrint[uint64]

@@ -22,7 +22,7 @@ func TestClasses(t *testing.T) {
 	object, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
 	programtest.Run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions",
 		"-c", "-o", object, "a.cc")
-	linkObjects(t, linked, nil, object)
+	linkObjects(t, linked, object)
 	want := []string{
 		"int f(struct derived *x, int *y);",
 		"struct base { int a @0; int b @32; } 8",

@@ -142,7 +142,7 @@ func TestEnclosedDefinitions(t *testing.T) {
 			for _, flags := range [][]string{{"-gdwarf-5"}, {"-gdwarf-4"}, {"-fdebug-types-section"}} {
 				first := compile(tt.file, tt.text, flags...)
 				one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
-				linkObjects(t, one, nil, first)
+				linkObjects(t, one, first)
 				want := slices.Clone(tt.want)
 				if tt.file == "a.c" {
 					want = append(want, "int f(void);")
@@ -151,7 +151,7 @@ func TestEnclosedDefinitions(t *testing.T) {
 				if d := diff(dump(t, twoRoads(t, "default", one, first).BTF, false), want); d != "" {
 					t.Errorf("%s: alone (-want +got)\n%s", flags, d)
 				}
-				linkObjects(t, two, nil, first, second)
+				linkObjects(t, two, first, second)
 				want = append(want, "int other(struct other *p);", "struct other { int o @0; } 4")
 				slices.Sort(want)
 				if d := diff(dump(t, twoRoads(t, "default", two, first, second).BTF, false),

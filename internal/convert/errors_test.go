@@ -34,7 +34,7 @@ func build(t *testing.T, script, out string) string {
 	} {
 		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o666))
 	}
-	programtest.Run(t, dir, "sh", "-ec", script)
+	programtest.Shell(t, dir, script)
 	return filepath.Join(dir, out)
 }
 
@@ -164,12 +164,12 @@ func TestUnencodable(t *testing.T) {
 // no kernel accepts unchanged.
 func TestRust(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
-	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
+	linkObjects(t, linked, "testdata/objects/rust-plain.o")
 	(&source{features: "default"}).compareWithPahole(t, linked,
 		twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
 
 	const path = "testdata/objects/rust.o"
-	linkObjects(t, linked, nil, path)
+	linkObjects(t, linked, path)
 	compareWithFile(t, "testdata/objects/rust.txt", twoRoads(t, "default", linked, path))
 	opt := Options{Features: features.Default(), Jobs: 1}
 	var err error

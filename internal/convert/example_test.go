@@ -30,44 +30,27 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	g := o.Graph
-	for id, n := range g.Nodes {
-		fmt.Printf("%d %s", id, kind(n.Kind))
-		if name := g.Name(&n); name != "" {
-			fmt.Printf(" %s", name)
-		}
-		for _, e := range g.ElemsOf(&n) {
-			fmt.Printf(", %s: %d", g.Strs.String(e.Name), e.Ref)
-		}
-		if n.Ref != 0 {
-			fmt.Printf(" → %d", n.Ref)
-		}
-		fmt.Println()
-	}
+	seen := map[types.ID]bool{}
 	for _, u := range o.Units {
-		fmt.Printf("%s: %v\n", g.Strs.String(u.File), u.Items)
+		fmt.Printf("%s:\n", o.Graph.Strs.String(u.File))
+		for _, id := range u.Items {
+			n := o.Graph.Node(id)
+			fmt.Printf("  %v %s", btf.Kind(n.Kind), o.Graph.Name(n))
+			if seen[id] {
+				fmt.Print(", the same node")
+			}
+			fmt.Println()
+			seen[id] = true
+		}
 	}
 	// Output:
-	// 0 VOID
-	// 1 stub of struct list
-	// 2 PTR → 1
-	// 3 INT int
-	// 4 STRUCT list, next: 2, length: 3
-	// 5 FUNC_PROTO, l: 2 → 3
-	// 6 FUNC first → 5
-	// 7 INT long int
-	// 8 TYPEDEF total → 7
-	// 9 FUNC_PROTO, l: 2
-	// 10 FUNC add → 9
-	// a.c: [4 6]
-	// b.c: [8 4 10]
-}
-
-func kind(k types.Kind) string {
-	if k == types.KindStub {
-		return "stub of struct"
-	}
-	return btf.Kind(k).String()
+	// a.c:
+	//   STRUCT list
+	//   FUNC first
+	// b.c:
+	//   TYPEDEF total
+	//   STRUCT list, the same node
+	//   FUNC add
 }
 
 // compileTogether makes one object file from C files.
@@ -82,10 +65,10 @@ func compileTogether(texts map[string]string, files ...string) (*elf.File, error
 			return nil, err
 		}
 	}
-	cmd := exec.Command("gcc", append(strings.Fields("-g -O1 -nostdlib -r -o all.o"), files...)...)
+	cmd := exec.Command("cc", append(strings.Fields("-g -O1 -nostdlib -r -o all.o"), files...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gcc: %w\n%s", err, out)
+		return nil, fmt.Errorf("cc: %w\n%s", err, out)
 	}
 	return elf.Open(filepath.Join(dir, "all.o"))
 }

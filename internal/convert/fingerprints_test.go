@@ -79,7 +79,7 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 				objs = append(objs, out)
 			}
 			linked := filepath.Join(dir, "linked")
-			linkObjects(t, linked, nil, objs...)
+			linkObjects(t, linked, objs...)
 			got := strings.Join(dump(t, twoRoads(t, "default", linked, objs...).BTF, false), "\n") + "\n"
 			for _, line := range tt.want {
 				if !strings.Contains(got, line+"\n") {
@@ -122,7 +122,7 @@ func TestManyTogether(t *testing.T) {
 		objs = append(objs, out)
 	}
 	linked := filepath.Join(dir, "linked")
-	linkObjects(t, linked, nil, objs...)
+	linkObjects(t, linked, objs...)
 	got := dump(t, twoRoads(t, "default", linked, objs...).BTF, false)
 	for _, line := range []string{
 		"int f198_a(struct s198 *p198, t198 *q);", "int f198_b(struct s198 *p198, t198 *q);",

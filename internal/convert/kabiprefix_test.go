@@ -28,7 +28,7 @@ func TestKABIPrefix(t *testing.T) {
 		objs = append(objs, out)
 	}
 	linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")
-	linkObjects(t, linked, nil, objs...)
+	linkObjects(t, linked, objs...)
 	programtest.Run(t, dir, "ld", "-r", "-o", joined, objs[0], objs[1])
 	own := func(hidden string) string {
 		return "struct s { union { long int now @0; struct { int was @0; } 4 " + hidden +

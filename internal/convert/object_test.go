@@ -20,7 +20,7 @@ func TestTrueSignaturesOfClang(t *testing.T) {
 		list = "default,true_signature"
 	)
 	linked := filepath.Join(t.TempDir(), "linked")
-	linkObjects(t, linked, nil, obj)
+	linkObjects(t, linked, obj)
 	r := twoRoads(t, list, linked, obj)
 	compareWithFile(t, want, r)
 	(&source{features: list}).compareWithPahole(t, linked, r)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,23 +16,37 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
-// linkedSources links all sources of testdata that fit together into one program.
-func linkedSources(t *testing.T) string {
-	t.Helper()
+// TestTogether compiles the sources of testdata that fit together, for tests that need many units.
+func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	joined, linked := filepath.Join(dir, "joined.o"), filepath.Join(dir, "linked")
-	args := []string{"-r", "--allow-multiple-definition", "-o", joined}
+	var objs []string
 	for _, s := range sources(t) {
-		if slices.Contains(s.flags, "-m32") || slices.ContainsFunc(s.flags,
-			func(f string) bool { return strings.HasPrefix(f, "-flto") }) {
-			continue
+		if !slices.Contains(s.flags, "-m32") {
+			objs = append(objs, compileObject(t, s.path, s.flags...))
 		}
-		obj, _ := compile(t, s.path, s.flags...)
-		args = append(args, obj)
 	}
-	programtest.Run(t, dir, "ld", args...)
-	linkObjects(t, linked, nil, joined)
-	return linked
+	programtest.Run(t, "", "ld",
+		append([]string{"-r", "--allow-multiple-definition", "-o", joined}, objs...)...)
+	linkObjects(t, linked, joined)
+	t.Run("threads", func(t *testing.T) { testThreads(t, joined) })
+	t.Run("parts", func(t *testing.T) { testParts(t, linked) })
+	t.Run("units", func(t *testing.T) { testUnits(t, linked) })
+	t.Run("merge", func(t *testing.T) { testMerge(t, objs) })
+}
+
+// testThreads converts a file with many units with different numbers of threads.
+func testThreads(t *testing.T, path string) {
+	var first []byte
+	for _, jobs := range []int{1, 2, 3, 16} {
+		data := written(t, convertFile(t, path, Options{Features: features.Default(), Jobs: jobs}))
+		if first == nil {
+			first = data
+		}
+		if !bytes.Equal(first, data) {
+			t.Errorf("%d threads give a different object", jobs)
+		}
+	}
 }
 
 // written returns o in the form of a .btfo file.
@@ -53,10 +66,10 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	return m.Object()
 }
 
-// TestParts converts linked files unit by unit. The merged units must give the same object as the
+// testParts converts linked files unit by unit. The merged units must give the same object as the
 // whole file, and after the link the same BTF.
-func TestParts(t *testing.T) {
-	files := map[string]string{"sources": linkedSources(t)}
+func testParts(t *testing.T, linked string) {
+	files := map[string]string{"sources": linked}
 	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf",
 		"rust.o"} {
 		files[name] = filepath.Join("testdata/objects", name)
@@ -114,11 +127,10 @@ func writtenUnits(t *testing.T, path string, opt Options, units []int) map[int][
 	return out
 }
 
-// TestUnits: EachUnit picks units by number. The object of a picked unit must be the same as in a
+// testUnits: EachUnit picks units by number. The object of a picked unit must be the same as in a
 // conversion of all units.
-func TestUnits(t *testing.T) {
-	path, opt := linkedSources(t), Options{Jobs: 2,
-		Features: features.Default().With(features.SkipUnencodable)}
+func testUnits(t *testing.T, path string) {
+	opt := Options{Jobs: 2, Features: features.Default().With(features.SkipUnencodable)}
 	all := writtenUnits(t, path, opt, nil)
 	some := writtenUnits(t, path, opt, []int{5, 2})
 	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) ||
@@ -127,22 +139,18 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestMergeRealObjects merges the objects of real files with both implementations in package
+// testMerge merges the objects of real files with both implementations in package
 // object, the fast one and the plain one.
-func TestMergeRealObjects(t *testing.T) {
+func testMerge(t *testing.T, objs []string) {
 	dir := t.TempDir()
 	var files []string
 	plain := object.NewMerger()
-	for _, s := range sources(t) {
-		if slices.Contains(s.flags, "-m32") {
-			continue
-		}
-		obj, _ := compile(t, s.path, s.flags...)
+	for _, obj := range objs {
 		o := convertFile(t, obj, Options{Features: features.Default(), Jobs: 1})
 		data := must.Get(object.Write(o, 1))(t)
 		files = append(files, filepath.Join(dir, fmt.Sprint(len(files))))
 		must.OK(t, os.WriteFile(files[len(files)-1], data, 0o666))
-		must.OK(t, plain.Add(s.path, readObject(t, data)))
+		must.OK(t, plain.Add(obj, readObject(t, data)))
 	}
 	want := must.Get(object.Write(plain.Object(), 1))(t)
 	for _, jobs := range []int{1, 3} {

@@ -49,7 +49,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		objs = append(objs, filepath.Join(dir, name+".o"))
 	}
 	linked := filepath.Join(dir, "linked")
-	linkObjects(t, linked, nil, objs...)
+	linkObjects(t, linked, objs...)
 	set := features.Default()
 	want := linkTo(t, linked, set, convertFile(t, linked, Options{Features: set, Jobs: 1})).BTF
 	for tag := range 3 {

@@ -206,7 +206,7 @@ func TestSeveralObjects(t *testing.T) {
 				objs = append(objs, filepath.Join(dir, name+".o"))
 			}
 			linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")
-			linkObjects(t, linked, nil, objs...)
+			linkObjects(t, linked, objs...)
 			r := twoRoads(t, "default", linked, objs...)
 			slices.Sort(tt.want)
 			if d := diff(dump(t, r.BTF, false), tt.want); d != "" {
@@ -223,36 +223,10 @@ func TestSeveralObjects(t *testing.T) {
 	}
 }
 
-// TestThreads converts a file with many units several times, with different numbers of threads.
-func TestThreads(t *testing.T) {
-	dir := t.TempDir()
-	out := filepath.Join(dir, "all.o")
-	args := []string{"-r", "--allow-multiple-definition", "-o", out}
-	for _, s := range sources(t) {
-		if slices.Contains(s.flags, "-m32") {
-			continue
-		}
-		obj, _ := compile(t, s.path, s.flags...)
-		args = append(args, obj)
-	}
-	programtest.Run(t, dir, "ld", args...)
-	var first []byte
-	for _, jobs := range []int{1, 2, 3, 16} {
-		o := convertFile(t, out, Options{Features: features.Default(), Jobs: jobs})
-		data := must.Get(object.Write(o, jobs))(t)
-		if first == nil {
-			first = data
-		}
-		if !bytes.Equal(first, data) {
-			t.Errorf("%d threads give a different object", jobs)
-		}
-	}
-}
-
 // TestManySections joins two objects: one has more sections than 16 bits can number, the other has
 // DWARF.
 func TestManySections(t *testing.T) {
-	obj, _ := compile(t, "testdata/percpu.c", "-g", "-O1")
+	obj := compileObject(t, "testdata/percpu.c", "-g", "-O1")
 	dir := t.TempDir()
 	var s strings.Builder
 	s.WriteString(".section .note.GNU-stack,\"\"\n")
@@ -283,7 +257,7 @@ func TestEqualSignatures(t *testing.T) {
 			programtest.Run(t, dir, "gcc", "-w", "-g", "-fdebug-types-section", "-c", "-o", c+".o", c)
 		}
 		linked := filepath.Join(dir, name)
-		linkObjects(t, linked, nil, objs...)
+		linkObjects(t, linked, objs...)
 		for _, jobs := range []int{1, 2} {
 			warnings = nil
 			convertFile(t, linked, Options{Features: features.Default(), Jobs: jobs,

@@ -117,7 +117,7 @@ func TestShared(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for round := range 30 {
+	for round := range 12 {
 		shared := &Shared{}
 		threads := 1 + round%3
 		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)

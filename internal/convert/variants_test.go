@@ -2,7 +2,6 @@ package convert
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -10,15 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestDefinitionsThatDifferInOneThing converts files with two units whose definitions of the tag t
 // differ in one thing. If fingerprints overlooked this difference, one definition would be lost.
 func TestDefinitionsThatDifferInOneThing(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("SKIPPED: no gcc")
-	}
 	for _, c := range []struct{ what, one, two string }{
 		{"a member's offset", "struct t { char a; int b; char c; }",
 			"struct t { char a; int b __attribute__((packed)); char c; char d[5]; }"},
@@ -43,15 +39,11 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 			must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text+" v_"+name[:3]+";\n"),
 				0o644))
 		}
+		programtest.Run(t, dir, "gcc", "-g", "-gdwarf-5", "-fPIC", "-c", "one.c", "two.c")
 		// In a linked file strings are compared by offset; in the output of ld -r, by content.
 		for _, how := range []string{"-shared", "-r"} {
 			out := filepath.Join(dir, "out"+how)
-			cmd := exec.Command(gcc, "-g", "-gdwarf-5", "-fPIC", "-nostdlib", how, "-o", out, "one.c",
-				"two.c")
-			cmd.Dir = dir
-			if text, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", c.what, err, text)
-			}
+			programtest.Run(t, dir, "ld", how, "-o", out, "one.o", "two.o")
 			f, err := elf.Open(out)
 			must.OK(t, err)
 			o, err := File(f, Options{Features: features.Default(), Jobs: 1})
@@ -66,7 +58,7 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 				}
 			}
 			if want := 2; len(found) != want {
-				t.Errorf("%s, gcc %s: %d definitions of t, want %d", c.what, how, len(found), want)
+				t.Errorf("%s, ld %s: %d definitions of t, want %d", c.what, how, len(found), want)
 			}
 		}
 	}

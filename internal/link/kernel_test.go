@@ -18,7 +18,7 @@ func kernelBTF(t testing.TB) *btf.Blob {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Skipf("no BTF of a running kernel: %v", err)
+		t.Skipf("SKIPPED: no BTF of a running kernel: %v", err)
 	}
 	b, err := btf.Parse(data, nil)
 	must.OK(t, err)

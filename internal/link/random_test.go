@@ -1,6 +1,7 @@
 package link
 
 import (
+	"flag"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -9,6 +10,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
+
+var times = flag.Int64("times", 1, "how many times as many random programs the tests link")
+
+// seeds returns how many seeds a test tries.
+func seeds(few int64) int64 { return few * *times }
 
 // A randomProgram is a pool of shapes, and units made from these shapes. The units disagree a lot:
 // there are few tags, and each has several definitions. Tags refer to each other directly, through

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 const unitA = `
@@ -35,18 +36,14 @@ int call(list_t *l) { return table[0](l, 1.0); }
 
 // TestCompiled links BTF that gcc makes from C, and reads the result with another reader.
 func TestCompiled(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc")
-	}
+	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	var inputs []*object.Object
 	for i, src := range []string{unitA, unitB} {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
 		must.OK(t, os.WriteFile(c, []byte(src), 0o666))
-		if out, err := exec.Command(gcc, "-gbtf", "-O1", "-c", "-o", c+".o",
-			c).CombinedOutput(); err != nil {
-			t.Skipf("gcc has no -gbtf: %v\n%s", err, out)
+		if exec.Command("gcc", "-gbtf", "-O1", "-c", "-o", c+".o", c).Run() != nil {
+			t.Skip("SKIPPED: gcc has no -gbtf")
 		}
 		o := must.Get(object.ReadFile(c+".o", nil))(t)
 		inputs = append(inputs, o)

@@ -109,12 +109,8 @@ func undefine(r *rand.Rand, o *object.Object) {
 // TestRandomSplit links units on a base that other units made. The base may have only a declaration
 // of a tag that the linked units define.
 func TestRandomSplit(t *testing.T) {
-	runs := 800
-	if testing.Short() {
-		runs = 300
-	}
-	joined := 0
-	for seed := range int64(runs) {
+	runs, joined := seeds(200), int64(0)
+	for seed := range runs {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
 		k := 1 + r.Intn(len(o.Units)-1)
@@ -157,7 +153,7 @@ func TestRandomSplit(t *testing.T) {
 // TestRandomSplits links several split BTFs that share a base with each other and with units. Their
 // references to the base stay as they are, even if other inputs define the same tags.
 func TestRandomSplits(t *testing.T) {
-	for seed := range int64(300) {
+	for seed := range seeds(80) {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(6), 4+r.Intn(5))
 		part := func(from, to int) *object.Object {
@@ -220,11 +216,7 @@ func likeLast(b *btf.Blob) bool {
 // TestRandomChain links units on a chain of bases, in which a higher base may define what a lower
 // one only declares.
 func TestRandomChain(t *testing.T) {
-	runs := 600
-	if testing.Short() {
-		runs = 200
-	}
-	for seed := range int64(runs) {
+	for seed := range seeds(150) {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(5), 3+r.Intn(5))
 		first := 1 + r.Intn(len(o.Units)-2)
@@ -262,8 +254,8 @@ func TestRandomChain(t *testing.T) {
 // the tags. If each tag has one definition, the result must be the same as when that BTF is read
 // without a base.
 func TestForwardsInSplit(t *testing.T) {
-	resolved := 0
-	for seed := range int64(600) {
+	runs, resolved := seeds(150), int64(0)
+	for seed := range runs {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
 		one := r.Intn(2) == 0
@@ -307,7 +299,7 @@ func TestForwardsInSplit(t *testing.T) {
 			r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 		}
 	}
-	if resolved < 300 {
+	if resolved < runs/2 {
 		t.Errorf("only %d definitions of tags that a base declares", resolved)
 	}
 }
@@ -334,7 +326,7 @@ func joined(t *testing.T, base *btf.Blob, parts [][]byte) *btf.Blob {
 
 // TestSplitAgain reads split BTF with its base, and links it on this base again.
 func TestSplitAgain(t *testing.T) {
-	for seed := range int64(150) {
+	for seed := range seeds(50) {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
 		low, high := *o, *o

@@ -37,11 +37,7 @@ func contrast(a, b *btf.Blob) string {
 }
 
 func TestRandomUnits(t *testing.T) {
-	runs := 600
-	if testing.Short() {
-		runs = 200
-	}
-	for seed := range int64(runs) {
+	for seed := range seeds(150) {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(7), 1+r.Intn(6))
 		out := linkOne(t, Options{Features: features.Default()}, o)
@@ -67,7 +63,7 @@ func TestRandomUnits(t *testing.T) {
 // TestRandomLinked links the results of earlier links, in which tags have several definitions, with
 // each other and with units.
 func TestRandomLinked(t *testing.T) {
-	for seed := range int64(200) {
+	for seed := range seeds(60) {
 		r := rand.New(rand.NewSource(seed))
 		var blobs []*btf.Blob
 		for range 2 + r.Intn(2) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // inlinedModule is the source of a module with sites of the module's functions, and of functions
@@ -40,9 +40,7 @@ func inlinedModule(n int) string {
 // TestInlinedModules: the sites of a module that is converted together with others are the same as
 // those that Inlined finds, and the module's own BTF is the same as without sites.
 func TestInlinedModules(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip(err)
-	}
+	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	set := features.Default()
 	bases := kernelOf(t, set, dir)

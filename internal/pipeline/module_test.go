@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,9 +129,7 @@ func sameResult(a, b *Result) bool {
 // TestModulesInAnyOrder: a module that is converted together with others, in any order and by
 // several threads, gets the same BTF as alone, whichever variables are requested.
 func TestModulesInAnyOrder(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip(err)
-	}
+	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	plain := features.Default()
 	full := plain.With(features.GlobalVar)

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestEmbedPadded: a linked kernel gets smaller BTF, with the ids that belong to it. --btf-out has
@@ -25,10 +25,7 @@ func TestEmbedPadded(t *testing.T) {
 		twoFuncs("k", "a")(b)
 	})
 	succeeds(t, "", "embed", "--object", "-o", p("btf.o"), "--btf", old, object)
-	if out, err := exec.Command("ld", "-e", "0", "-o", p("vmlinux"), object,
-		p("btf.o")).CombinedOutput(); err != nil {
-		t.Fatalf("ld: %v\n%s", err, out)
-	}
+	programtest.Run(t, "", "ld", "-e", "0", "-o", p("vmlinux"), object, p("btf.o"))
 	succeeds(t, "", "embed", "-o", p("first"), "--btf", old, "--resolve-ids", p("vmlinux"))
 	wantIDs(t, p("first"), 2, 1, 3, 2, 4, 0x10001)
 	for _, in := range []string{p("vmlinux"), p("first")} {
@@ -52,10 +49,7 @@ func TestEmbedPadded(t *testing.T) {
 		t.Helper()
 		with := compileIDs(t, dir, "inline.o",
 			`asm(".section .BTF.inline,\"a\"\n.incbin \"`+sites+`\"");`)
-		if text, err := exec.Command("ld", "-e", "0", "-o", out, object, p("btf.o"),
-			with).CombinedOutput(); err != nil {
-			t.Fatalf("ld: %v\n%s", err, text)
-		}
+		programtest.Run(t, "", "ld", "-e", "0", "-o", out, object, p("btf.o"), with)
 	}
 	link(p("loaded"), old)
 	for _, in := range []string{p("first"), p("loaded")} {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // idsSource has a set8 of two kfuncs, the first of which has KF_IMPLICIT_ARGS.
@@ -35,15 +35,10 @@ func idsTypes(b *btf.Builder) {
 // compileIDs compiles a source to an object, and returns the path of the object.
 func compileIDs(t *testing.T, dir, name, source string) string {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("no gcc")
-	}
 	c := filepath.Join(dir, name+".c")
 	must.OK(t, os.WriteFile(c, []byte(source), 0o644))
 	o := filepath.Join(dir, name)
-	if out, err := exec.Command("gcc", "-c", "-o", o, c).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	programtest.Run(t, "", "gcc", "-c", "-o", o, c)
 	return o
 }
 
@@ -150,11 +145,7 @@ func TestResolveIDsAgain(t *testing.T) {
 		t.Errorf("the error doesn't name the file and the missing section: %s", stderr)
 	}
 	module := p("module.ko")
-	out, err := exec.Command("objcopy", "--add-section", ".BTF="+types, p("first.o"),
-		module).CombinedOutput()
-	if err != nil {
-		t.Skipf("objcopy: %v\n%s", err, out)
-	}
+	programtest.Run(t, "", "objcopy", "--add-section", ".BTF="+types, p("first.o"), module)
 	succeeds(t, "", "resolve-ids", "-o", p("same.ko"), "--base", base, module)
 	wantIDs(t, p("same.ko"), 2, 1, a, 2, k, 0x10001)
 	succeeds(t, "", "resolve-ids", "-o", p("second.ko"), "--btf", newTypes, "--old-base", base, module)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // inlinedFunctions are functions with sites, in the order in which sitesBTF makes them, and whether
@@ -89,12 +89,8 @@ func TestResolveInline(t *testing.T) {
 		t.Run(c.compiler, func(t *testing.T) {
 			dir := t.TempDir()
 			p := func(name string) string { return filepath.Join(dir, name) }
-			argv := append(strings.Fields(c.compiler), "-O2", "-fno-pic", "-xc", "-c", "-o", p("in"), "-")
-			cmd := exec.Command(argv[0], argv[1:]...)
-			cmd.Stdin = strings.NewReader(inlineSource)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Skipf("%v\n%s", err, out)
-			}
+			argv := append(strings.Fields(c.compiler), "-O2", "-fno-pic", "-c")
+			must.OK(t, os.Rename(programtest.Compile(t, inlineSource, argv[0], argv[1:]...), p("in")))
 			b := btf.NewBuilder(c.order, nil, nil)
 			b.Composite(btf.KindStruct, "bpf_prog_aux", 0, false)
 			base := b.Finish()
@@ -223,9 +219,7 @@ func TestResolveInlineNone(t *testing.T) {
 	}
 
 	plain := compileIDs(t, dir, "plain.o", "void f(void) {}")
-	if out, err := exec.Command("strip", "-s", plain).CombinedOutput(); err != nil {
-		t.Skipf("strip: %v\n%s", err, out)
-	}
+	programtest.Run(t, "", "strip", "-s", plain)
 	sitesBTF(t, p("all"), binary.LittleEndian, nil)
 	succeeds(t, "", "resolve-ids", "-o", p("out"), "--btf", p("all"), "--btf-out", p("main"),
 		"--inline-out", p("sites"), plain)

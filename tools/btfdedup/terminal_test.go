@@ -34,7 +34,7 @@ func slowLink(t *testing.T, tty *os.File, ready func(), args ...string) (code in
 		"out.btf")
 	rawBTF(t, in, "s", 4)
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
-		t.Skipf("no named pipe here: %v", err)
+		t.Skipf("SKIPPED: no named pipe here: %v", err)
 	}
 	go func() {
 		defer os.WriteFile(pipe, []byte(someFacts), 0) // even if ready ends the test
@@ -60,7 +60,7 @@ func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	keyboard, tty, err := pty.Open()
 	if err != nil {
-		t.Skipf("no pseudo-terminal here: %v", err)
+		t.Skipf("SKIPPED: no pseudo-terminal here: %v", err)
 	}
 	t.Cleanup(func() { tty.Close(); keyboard.Close() })
 	t.Setenv("TERM", "xterm")

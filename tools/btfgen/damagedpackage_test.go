@@ -80,7 +80,7 @@ func TestDamagedPackage(t *testing.T) {
 			at := func(name string) string { return filepath.Join(dir, name) }
 			compileForms(t, dir, c.compiler, c.flags+" -gsplit-dwarf", true)
 			want := made(t, "elf", dir, "linked")
-			shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; mkdir dwos; mv *.dwo dwos")
+			programtest.Shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; mkdir dwos; mv *.dwo dwos")
 			if !bytes.Equal(made(t, "elf", dir, "linked", "--debug-file", at("whole")), want) {
 				t.Fatal("the bytes with a package differ")
 			}

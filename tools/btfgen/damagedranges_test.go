@@ -24,11 +24,11 @@ func TestDamagedRanges(t *testing.T) {
 	for _, c := range []struct{ flags, section string }{
 		{"-gdwarf-5", ".debug_rnglists"}, {"-gdwarf-4", ".debug_ranges"},
 	} {
-		shell(t, dir, "gcc -O2 -fno-pic "+c.flags+` -c x.c
+		programtest.Shell(t, dir, "gcc -O2 -fno-pic "+c.flags+` -c x.c
 			ld -e 0 --unresolved-symbols=ignore-all -o x x.o
 			objcopy -O binary --set-section-flags `+c.section+"=alloc -j "+c.section+" x lists")
 		run := func(name string) (int, string) {
-			shell(t, dir, "objcopy --update-section "+c.section+"="+name+" x damaged")
+			programtest.Shell(t, dir, "objcopy --update-section "+c.section+"="+name+" x damaged")
 			code, _, stderr := btfgen("elf", "-q", "-o", p("out"), "--features=+inline", p("damaged"))
 			return code, stderr
 		}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,27 +10,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestDiscardedSections links the BTF of an object from which the linker has dropped everything.
 func TestDiscardedSections(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	run := func(stdin string, argv ...string) {
-		t.Helper()
-		if _, err := exec.LookPath(argv[0]); err != nil {
-			t.Skip("SKIPPED:", err)
-		}
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Stdin = strings.NewReader(stdin)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", argv, err, out)
-		}
-	}
-	run("struct s { int i; }; int f(struct s *s) { return s->i; }", "gcc", "-g", "-O2",
-		"-ffunction-sections", "-fno-asynchronous-unwind-tables", "-xc", "-c", "-o", p("a.o"), "-")
-	must.OK(t, os.WriteFile(p("start.c"), []byte("int start;"), 0o644))
-	run("", "gcc", "-O2", "-c", "-o", p("start.o"), p("start.c"))
+	writeFile(t, p("a.c"), "struct s { int i; }; int f(struct s *s) { return s->i; }")
+	writeFile(t, p("start.c"), "int start;")
+	programtest.Shell(t, dir, "gcc -O2 -c start.c; "+
+		"gcc -g -O2 -ffunction-sections -fno-asynchronous-unwind-tables -c a.c")
 	a := p("a.btfo")
 	if code, _, stderr := btfgen("object", "-o", a, p("a.o")); code != 0 {
 		t.Fatal(stderr)
@@ -41,7 +29,7 @@ func TestDiscardedSections(t *testing.T) {
 		{"--no-gc-sections", ""},
 		{"--gc-sections", "link with --no-gc-sections"},
 	} {
-		run("", "ld", c.option, "-e", "start", "-o", p("linked"), p("start.o"), p("a.o"))
+		programtest.Run(t, dir, "ld", c.option, "-e", "start", "-o", p("linked"), p("start.o"), p("a.o"))
 		if code, _, stderr := btfgen("facts", "-o", p("facts"), p("linked")); code != 0 {
 			t.Fatal(stderr)
 		}

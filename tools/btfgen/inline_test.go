@@ -141,7 +141,7 @@ func TestInline(t *testing.T) {
 					writeFile(t, filepath.Join(dir, name), text)
 				}
 				compile := func(more string) {
-					shell(t, dir, "for i in a b; do "+program+" "+flags+" -w -O2 -gdwarf-"+dwarf+
+					programtest.Shell(t, dir, "for i in a b; do "+program+" "+flags+" -w -O2 -gdwarf-"+dwarf+
 						" -fno-pic -ffreestanding -fno-asynchronous-unwind-tables "+more+
 						" -c -o $i.o $i.c; done")
 				}
@@ -205,7 +205,7 @@ func checkLinked(t *testing.T, dir, plain string, addresses bool) {
 	}
 	writeFile(t, filepath.Join(dir, "script"),
 		"SECTIONS { .text 0x10000 : { _stext = .; *(.text*) } .data : { *(.data*) *(.bss*) } }")
-	shell(t, dir, `printf '.globl outside, pointer\noutside:\npointer:\n' | as -o c.o -
+	programtest.Shell(t, dir, `printf '.globl outside, pointer\noutside:\npointer:\n' | as -o c.o -
 		ld -r -o module a.o b.o; ld -r -o other b.o a.o
 		ld -T script -e 0 -o linked a.o b.o c.o
 		objcopy --compress-debug-sections linked packed`)
@@ -226,7 +226,7 @@ func checkLinked(t *testing.T, dir, plain string, addresses bool) {
 		t.Errorf("compressed:\n%s\nlinked:\n%s", got, linked)
 	}
 	if _, err := exec.LookPath("dwz"); err == nil {
-		shell(t, dir, "dwz -l 0 -L 0 linked || true")
+		programtest.Shell(t, dir, "dwz -l 0 -L 0 linked || true")
 		if got := sitesOf(t, dir, "linked"); got != linked {
 			t.Errorf("after dwz:\n%s\nbefore:\n%s", got, linked)
 		}
@@ -241,7 +241,7 @@ func TestInlineErrors(t *testing.T) {
 	for name, text := range inlineSources {
 		writeFile(t, p(name), text)
 	}
-	shell(t, dir, `gcc -w -g -O2 -c a.c; gcc -w -O2 -c -o none.o a.c
+	programtest.Shell(t, dir, `gcc -w -g -O2 -c a.c; gcc -w -O2 -c -o none.o a.c
 		printf '.section .gnu.linkonce.this_module, "aw"\n.long 0\n' | as -o this.o -
 		ld -r -o m.ko a.o this.o; gcc -w -g -O2 -c b.c; ld -r -o n.ko b.o this.o`)
 	for _, args := range [][]string{{p("base"), p("a.o")},
@@ -312,7 +312,7 @@ func inlineInOne(t *testing.T, compiler, linker string, flags ...string) {
 	for name, text := range inlineSources {
 		writeFile(t, p(name), text)
 	}
-	shell(t, dir, "for i in a b; do "+compiler+" -w -g -O2 -fno-pic -c $i.c "+
+	programtest.Shell(t, dir, "for i in a b; do "+compiler+" -w -g -O2 -fno-pic -c $i.c "+
 		strings.Join(flags, " ")+"; done; "+linker+" -r -o linked a.o b.o")
 	run := func(args ...string) {
 		t.Helper()
@@ -410,7 +410,7 @@ func TestInlineDistilled(t *testing.T) {
 		{ return in(u) + other(s) + owner(o, &s7) + value(s9, red) + caller(f); }
 		INLINE int late(struct s30 *s, int (*f)(struct s40), enum shade c) { return s->i; }
 		long h(void) { return late(&s30, 0, dark); }`)
-	shell(t, dir, "gcc -g -O2 -c kernel.c m.c; ld -r -o m.ko m.o")
+	programtest.Shell(t, dir, "gcc -g -O2 -c kernel.c m.c; ld -r -o m.ko m.o")
 	run := func(args ...string) {
 		t.Helper()
 		code, _, stderr := btfgen(args...)

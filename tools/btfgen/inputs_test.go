@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // header is the common part of the sources of TestObjectOfSeveral; only FIELD differs.
@@ -36,11 +36,7 @@ func severalFiles(t *testing.T) []string {
 	dir := t.TempDir()
 	run := func(name string, args ...string) {
 		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", name, err, out)
-		}
+		programtest.Run(t, dir, name, args...)
 	}
 	write := func(name, text string) {
 		t.Helper()
@@ -134,10 +130,7 @@ func TestBadInputs(t *testing.T) {
 	must.OK(t, os.WriteFile(p("text.o"), []byte("no object file, but text"), 0o600))
 	must.OK(t, os.WriteFile(p("empty.a"), []byte("!<arch>\n"), 0o600))
 	bare := p("bare.o")
-	stripped, err := exec.Command("objcopy", "-g", good, bare).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, stripped)
-	}
+	programtest.Run(t, "", "objcopy", "-g", good, bare)
 	many := []string{good}
 	for i := range 50 {
 		many = append(many, p(fmt.Sprint("none", i)))

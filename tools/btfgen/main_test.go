@@ -1,12 +1,11 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
@@ -17,17 +16,9 @@ func BenchmarkCommand(b *testing.B) { clitest.Bench(b, program) }
 
 // TestOutputsAllOrNone tests the verbs that write several files.
 func TestOutputsAllOrNone(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("SKIPPED:", err)
-	}
-	dir := t.TempDir()
-	o, base := filepath.Join(dir, "a.o"), filepath.Join(dir, "base.btf")
-	cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", o, "-")
-	cmd.Stdin = strings.NewReader(`struct s { int i; }; int f(struct s *s) { return s->i; }`)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	o := programtest.Compile(t, `struct s { int i; }; int f(struct s *s) { return s->i; }`,
+		"gcc", "-g", "-O2", "-c")
+	base := filepath.Join(t.TempDir(), "base.btf")
 	if code, _, stderr := btfgen("elf", "-o", base, o); code != 0 {
 		t.Fatal(stderr)
 	}

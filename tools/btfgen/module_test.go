@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,11 +23,7 @@ func TestModuleWithoutBase(t *testing.T) {
 		"struct module { char name[8]; } this_module = { \"m\" };" +
 		"__attribute__((section(\".modinfo\"))) char info[] = \"vermagic=7.2.0 SMP \";"
 	must.OK(t, os.WriteFile(p("m.c"), []byte(source), 0o666))
-	programtest.Need(t, "gcc")
-	gcc := exec.Command("gcc", "-g", "-c", "-o", p("m.ko"), p("m.c"))
-	if out, err := gcc.CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	programtest.Run(t, dir, "gcc", "-g", "-c", "-o", "m.ko", "m.c")
 	code, _, stderr := btfgen("elf", "-o", p("alone.btf"), p("m.ko"))
 	if code != 0 || !strings.Contains(stderr, "m.ko: the BTF of a kernel module must be based on") {
 		t.Errorf("without --base: exit code %d, %q", code, stderr)

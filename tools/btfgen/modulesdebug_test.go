@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,9 +50,6 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 // TestModulesWithDebugFiles: the debug files of stripped modules are found next to them, unless the
 // search is turned off.
 func TestModulesWithDebugFiles(t *testing.T) {
-	if _, err := exec.LookPath("objcopy"); err != nil {
-		t.Skip("SKIPPED:", err)
-	}
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	kos := programtest.Modules(t, dir, 4)
@@ -66,11 +62,8 @@ func TestModulesWithDebugFiles(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for _, ko := range kos {
-		cmd := exec.Command("sh", "-ec", "objcopy --only-keep-debug $1 $1.debug; "+
-			"objcopy --strip-debug --add-gnu-debuglink=$1.debug $1", "sh", ko)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		programtest.Run(t, dir, "objcopy", "--only-keep-debug", ko, ko+".debug")
+		programtest.Run(t, dir, "objcopy", "--strip-debug", "--add-gnu-debuglink="+ko+".debug", ko)
 	}
 	if code, errs := modules("found", "-v"); code != 0 ||
 		strings.Count(errs, ".ko.debug") != len(kos) {

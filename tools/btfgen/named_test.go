@@ -17,10 +17,10 @@ func referringTree(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for _, to := range []struct{ dir, flags string }{{"plain", ""}, {"split", " -gsplit-dwarf"}} {
-		shell(t, dir, "mkdir "+to.dir)
+		programtest.Shell(t, dir, "mkdir "+to.dir)
 		compileForms(t, filepath.Join(dir, to.dir), "gcc", "-gdwarf-5 -O1"+to.flags, true)
 	}
-	shell(t, dir, `
+	programtest.Shell(t, dir, `
 		cd plain
 		ld -e 0 --build-id=0x0102 -o whole x.o y.o; ld -e 0 -o second x.o y.o
 		objcopy --only-keep-debug whole stripped.debug
@@ -98,7 +98,7 @@ func TestNamedPackage(t *testing.T) {
 	t.Chdir(dir)
 	compileForms(t, dir, "clang", "-gdwarf-5 -O1 -gsplit-dwarf", true)
 	want, _ := converted(t, "elf", "linked")
-	shell(t, dir, "llvm-dwp -o linked.dwp x.dwo y.dwo; rm x.dwo y.dwo")
+	programtest.Shell(t, dir, "llvm-dwp -o linked.dwp x.dwo y.dwo; rm x.dwo y.dwo")
 	if got, message := converted(t, "elf", "linked", "--debug-file="); got != nil ||
 		!strings.Contains(message, "no --debug-file names a file x.dwo") {
 		t.Errorf("%d bytes, %s", len(got), message)

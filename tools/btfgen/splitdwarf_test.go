@@ -91,16 +91,7 @@ func compileForms(t *testing.T, dir, compiler, flags string, link bool) {
 	if link {
 		script += `; ld -r -o both.o x.o y.o; ld -e 0 -o linked x.o y.o`
 	}
-	shell(t, dir, script)
-}
-
-func shell(t *testing.T, dir, script string) {
-	t.Helper()
-	cmd := exec.Command("sh", "-ec", script)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
-	}
+	programtest.Shell(t, dir, script)
 }
 
 func writeFile(t *testing.T, path, text string) {
@@ -121,25 +112,30 @@ func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	return data
 }
 
-// sameForms compares what is produced from files in two directories.
-func sameForms(t *testing.T, want, have string, forms []string, args ...string) {
+// products returns what btfgen produces from files in dir, by command.
+func products(t *testing.T, dir string, forms []string, args ...string) map[string]string {
 	t.Helper()
+	all := map[string]string{}
 	for _, f := range forms {
-		verbs := []string{"object"}
+		commands := []string{"object", "object --features=default,true_signature"}
 		if f == "both.o" || f == "linked" {
-			verbs = []string{"object", "elf", "facts"}
+			commands = append(commands, "elf", "facts")
+			all["inline "+f] = sitesOf(t, dir, f, args...)
 		}
-		for _, verb := range verbs {
-			if !bytes.Equal(made(t, verb, want, f), made(t, verb, have, f, args...)) {
-				t.Errorf("btfgen %s %s: the bytes differ from those without -gsplit-dwarf", verb, f)
-			}
+		for _, c := range commands {
+			words := strings.Fields(c)
+			all[c+" "+f] = string(made(t, words[0], dir, f, slices.Concat(words[1:], args)...))
 		}
-		signed := append([]string{"--features=default,true_signature"}, args...)
-		if !bytes.Equal(made(t, "object", want, f, signed[0]), made(t, "object", have, f, signed...)) {
-			t.Errorf("btfgen object %s: the true signatures differ from those without -gsplit-dwarf", f)
-		}
-		if len(verbs) > 1 && sitesOf(t, want, f) != sitesOf(t, have, f, args...) {
-			t.Errorf("btfgen inline %s: the sites differ from those without -gsplit-dwarf", f)
+	}
+	return all
+}
+
+// sameForms checks that files in dir give the products that the files without -gsplit-dwarf give.
+func sameForms(t *testing.T, want map[string]string, dir string, forms []string, args ...string) {
+	t.Helper()
+	for command, have := range products(t, dir, forms, args...) {
+		if have != want[command] {
+			t.Errorf("btfgen %s: the output differs from that without -gsplit-dwarf", command)
 		}
 	}
 }
@@ -151,7 +147,6 @@ func TestSplitDWARF(t *testing.T) {
 		split           string // -gsplit-dwarf if empty
 		types           string // a flag that is used only with split DWARF
 	}{
-		{compiler: "gcc", flags: "-gdwarf-5"},
 		{compiler: "gcc", flags: "-gdwarf-4"},
 		{compiler: "gcc", flags: "-gdwarf-5 -O2 -ffunction-sections"},
 		{compiler: "gcc", flags: "-gdwarf-4 -O2 -ffunction-sections -gz"},
@@ -184,26 +179,27 @@ func TestSplitDWARF(t *testing.T) {
 			compileForms(t, plain, c.compiler, c.flags, native)
 			compileForms(t, where, c.compiler, strings.Join([]string{c.flags, c.split, c.types}, " "),
 				native)
-			sameForms(t, plain, where, forms)
+			want := products(t, plain, forms)
+			sameForms(t, want, where, forms[len(forms)-1:])
 			// the directory in the units is wrong now
 			dir := filepath.Join(filepath.Dir(where), "elsewhere")
 			must.OK(t, os.Rename(where, dir))
-			sameForms(t, plain, dir, forms)
+			sameForms(t, want, dir, forms)
 			if c.split == "-gsplit-dwarf" {
 				apart := filepath.Join(t.TempDir(), "dwos")
-				shell(t, dir, "mkdir '"+apart+"'; mv *.dwo '"+apart+"'")
-				sameForms(t, plain, dir, forms, "--debug-dir="+t.TempDir(), "--debug-dir="+apart)
+				programtest.Shell(t, dir, "mkdir '"+apart+"'; mv *.dwo '"+apart+"'")
+				sameForms(t, want, dir, forms, "--debug-dir="+t.TempDir(), "--debug-dir="+apart)
 				if native {
-					checkPackages(t, plain, dir, apart, c.compiler+c.flags, c.types == "")
+					checkPackages(t, want, dir, apart, c.compiler+c.flags, c.types == "")
 				}
 			}
 		})
 	}
 }
 
-// checkPackages packs the .dwo files of a directory, and compares the results with those without
-// packages. If the parameter all is set, not only the BTF but also the objects must be the same.
-func checkPackages(t *testing.T, plain, dir, dwos, how string, all bool) {
+// checkPackages packs the .dwo files of a directory. The products must stay the same, but only the
+// BTF if the parameter all isn't set.
+func checkPackages(t *testing.T, want map[string]string, dir, dwos, how string, all bool) {
 	t.Helper()
 	if strings.HasPrefix(how, "gcc-gdwarf-5") || strings.Contains(how, "-gz") {
 		return // llvm-dwp doesn't terminate, or can't read such files
@@ -211,24 +207,23 @@ func checkPackages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	if _, err := exec.LookPath("llvm-dwp"); err != nil {
 		return
 	}
-	forms := splitForms
-	if !all {
-		forms = nil
-		have := made(t, "elf", dir, "linked", "--debug-dir", dwos)
-		if !bytes.Equal(made(t, "elf", plain, "linked"), have) {
-			t.Error("btfgen elf with type units: the bytes differ from those without -gsplit-dwarf")
+	same := func(forms []string, args ...string) {
+		t.Helper()
+		if all {
+			sameForms(t, want, dir, forms, args...)
+		} else if string(made(t, "elf", dir, "linked", args...)) != want["elf linked"] {
+			t.Errorf("btfgen elf %q with type units: the bytes differ from those without -gsplit-dwarf",
+				args)
 		}
 	}
-	shell(t, dir, "llvm-dwp -o given '"+dwos+"/x.dwo' '"+dwos+"/y.dwo'")
-	sameForms(t, plain, dir, forms, "--debug-file", filepath.Join(dir, "given"),
-		"--debug-file", filepath.Join(dir, "x.o"), "--debug-file", filepath.Join(dir, "y.o")) // for thin.a
-	shell(t, dir, "mv given linked.dwp")
-	if all {
-		sameForms(t, plain, dir, []string{"linked"})
-	} else if !bytes.Equal(made(t, "elf", plain, "linked"), made(t, "elf", dir, "linked")) {
-		t.Error("btfgen elf with type units in a package: " +
-			"the bytes differ from those without -gsplit-dwarf")
+	if !all {
+		same(nil, "--debug-dir", dwos)
 	}
+	programtest.Shell(t, dir, "llvm-dwp -o given '"+dwos+"/x.dwo' '"+dwos+"/y.dwo'")
+	same(splitForms, "--debug-file", filepath.Join(dir, "given"),
+		"--debug-file", filepath.Join(dir, "x.o"), "--debug-file", filepath.Join(dir, "y.o")) // for thin.a
+	programtest.Shell(t, dir, "mv given linked.dwp")
+	same([]string{"linked"})
 }
 
 // TestTypeUnitsWithoutLocations: type units have no locations, so their index may lack the column
@@ -246,10 +241,10 @@ func TestTypeUnitsWithoutLocations(t *testing.T) {
 				int f_NAME(int a, int b) { return g(a) + b; }`, "NAME", name))
 		}
 		flags := []string{"", " -gsplit-dwarf -fdebug-types-section"}[i]
-		shell(t, d, `for i in x y; do gcc -c -O2 -gdwarf-4 -fno-eliminate-unused-debug-types`+flags+
+		programtest.Shell(t, d, `for i in x y; do gcc -c -O2 -gdwarf-4 -fno-eliminate-unused-debug-types`+flags+
 			` -o $i.o $i.c; done; ld -r -o linked x.o y.o`)
 	}
-	shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; rm *.dwo")
+	programtest.Shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; rm *.dwo")
 	editIndex(t, filepath.Join(dir, "whole"), ".debug_tu_index", filepath.Join(dir, "given"),
 		func(x packageIndex) { x.rename(5, 7) })
 	if !bytes.Equal(made(t, "elf", plain, "linked"),
@@ -266,7 +261,7 @@ func TestSplitDWARFOfSeveral(t *testing.T) {
 	compileForms(t, plain, "gcc", "-gdwarf-5 -O1", true)
 	compileForms(t, dir, "gcc", "-gdwarf-5 -O1 -gsplit-dwarf", true)
 	for _, d := range []string{plain, dir} {
-		shell(t, d, `echo 'struct z { struct two *t; } z;' > z.c; gcc -g -c z.c
+		programtest.Shell(t, d, `echo 'struct z { struct two *t; } z;' > z.c; gcc -g -c z.c
 			ld -r -o mixed.o x.o z.o y.o`)
 	}
 	want := made(t, "object", plain, "mixed.o")
@@ -286,7 +281,7 @@ func TestSplitDWARFErrors(t *testing.T) {
 	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	compileForms(t, dir, "gcc", "-gdwarf-5 -gsplit-dwarf", true)
-	shell(t, dir, `mkdir other none junk; mv *.dwo other; cp other/y.dwo other/z.dwo
+	programtest.Shell(t, dir, `mkdir other none junk; mv *.dwo other; cp other/y.dwo other/z.dwo
 		mkdir swapped; cp other/y.dwo swapped/x.dwo; : > junk/x.dwo
 		head -c 3000 other/x.dwo > junk/short`)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -316,7 +311,7 @@ func TestSplitDWARFErrors(t *testing.T) {
 			if _, err := exec.LookPath("clang"); err != nil {
 				continue
 			}
-			shell(t, dir, `mkdir four five; echo 'int f(int a) { return a; }' > z.c
+			programtest.Shell(t, dir, `mkdir four five; echo 'int f(int a) { return a; }' > z.c
 				(cd four; clang -O2 -gdwarf-4 -gsplit-dwarf -c ../z.c -o x.o; rm x.dwo)
 				cd five; clang -O2 -gdwarf-5 -gsplit-dwarf -c ../z.c -o x.o`)
 		}
@@ -362,7 +357,7 @@ func TestSplitDWARFStrings(t *testing.T) {
 	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "skeletons.s"), skeletons)
-	shell(t, dir, `for i in a b; do
+	programtest.Shell(t, dir, `for i in a b; do
 			echo "struct tag_of_$i { struct tag_of_$i *member_of_$i; int common; };
 				typedef short short_$i;" > $i.c
 			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -c $i.c

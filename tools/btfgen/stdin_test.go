@@ -3,30 +3,20 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }
 
 // TestStdinIsTheFile: verbs produce the same output from standard input as from the file.
 func TestStdinIsTheFile(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("SKIPPED:", err)
-	}
-	o := filepath.Join(t.TempDir(), "a.o")
-	cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", o, "-")
-	cmd.Stdin = strings.NewReader(`struct s { int i; }; int f(struct s *s) { return s->i; }`)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	o := programtest.Compile(t, `struct s { int i; }; int f(struct s *s) { return s->i; }`,
+		"gcc", "-g", "-O2", "-c")
 	data, err := os.ReadFile(o)
 	must.OK(t, err)
 	for _, verb := range []string{"elf", "object", "facts"} {

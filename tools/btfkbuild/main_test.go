@@ -4,30 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // tree makes a built tree with one object below dir.
 func tree(t *testing.T, dir string) {
 	t.Helper()
-	for _, tool := range []string{"gcc", "ar"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: needs %s", tool)
-		}
-	}
-	cmd := exec.Command("sh", "-ec", `mkdir -p init && echo 'int x;' >init/main.c &&
+	programtest.Shell(t, dir, `mkdir -p init && echo 'int x;' >init/main.c &&
 		gcc -g -c -o init/main.o init/main.c && ar cDPrST vmlinux.a init/main.o &&
-		gcc -g -r -nostdlib -o vmlinux init/main.o`)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+		ld -r -o vmlinux init/main.o`)
 }
 
 // generate runs the command.
@@ -88,11 +79,7 @@ func TestLTO(t *testing.T) {
 		t.Run(c.compiler+" "+c.flags, func(t *testing.T) {
 			dir := t.TempDir()
 			tree(t, dir)
-			out, err := exec.Command(c.compiler, "-g", c.flags, "-c", "-o", filepath.Join(dir,
-				"init/main.o"), filepath.Join(dir, "init/main.c")).CombinedOutput()
-			if err != nil {
-				t.Skipf("SKIPPED: %v\n%s", err, out)
-			}
+			programtest.Run(t, dir, c.compiler, "-g", c.flags, "-c", "-o", "init/main.o", "init/main.c")
 			_, stderr, err := generate(t, dir)
 			if err != nil || !strings.Contains(stderr, "note: its objects have no DWARF") {
 				t.Errorf("%v, %s", err, stderr)

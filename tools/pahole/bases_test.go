@@ -171,7 +171,7 @@ func TestBaseIndex(t *testing.T) {
 // TestBaseIndexUnwritable uses a base in a directory where nothing can be written.
 func TestBaseIndexUnwritable(t *testing.T) {
 	if os.Getuid() == 0 {
-		t.Skip("root may write everywhere")
+		t.Skip("SKIPPED: root may write everywhere")
 	}
 	base, module := largeBase(t, ""), compile(t, moduleSource, "-c")
 	t.Chdir(t.TempDir())

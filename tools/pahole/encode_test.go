@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestAnswers uses the options that need no file, as scripts do.
@@ -50,13 +51,8 @@ func TestUnusuallyCompressed(t *testing.T) {
 	path := compile(t, vmlinuxSource+`asm(".section .debug_zeros\n.zero 16 << 20\n.text");`, "-c")
 	want := expected(t, path, "", features.Default(), "")
 	const program = "llvm-objcopy" // older GNU objcopy has its own limit
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("SKIPPED: %v", err)
-	}
 	objcopy := func(flag string) {
-		if text, err := exec.Command(program, flag, path).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", flag, err, text)
-		}
+		programtest.Run(t, "", program, flag, path)
 	}
 	objcopy("--compress-debug-sections=zlib")
 	out := filepath.Join(t.TempDir(), "out")

@@ -29,7 +29,7 @@ func newScreen(t testing.TB, columns int) *screen {
 	t.Helper()
 	keyboard, tty, err := pty.Open()
 	if err != nil {
-		t.Skipf("no pseudo-terminal here: %v", err)
+		t.Skipf("SKIPPED: no pseudo-terminal here: %v", err)
 	}
 	t.Cleanup(func() { tty.Close(); keyboard.Close() })
 	must.OK(t, pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: uint16(columns)}))

@@ -21,7 +21,7 @@ import (
 // 16 and clang 21. If pahole is installed, its judgement of the same file must also be the same.
 func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("the wanted reasons are those of x86-64")
+		t.Skip("SKIPPED: the wanted reasons are those of x86-64")
 	}
 	always := map[string]string{"floating": ReasonUnexpectedRegister,
 		"many_packed": ReasonUncertainLocation}
@@ -73,7 +73,7 @@ func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 // has changed.
 func TestRemovedParametersOfCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("which functions are changed is known for x86-64")
+		t.Skip("SKIPPED: which functions are changed is known for x86-64")
 	}
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O2"}, {"clang", "-O2 -gdwarf-4"}} {
 		t.Run(c.compiler, func(t *testing.T) {

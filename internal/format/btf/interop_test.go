@@ -12,6 +12,7 @@ import (
 	cilium "github.com/cilium/ebpf/btf"
 
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestCiliumReadsWhatWeWrite writes types of every kind, and lets cilium/ebpf read them.
@@ -127,14 +128,11 @@ func TestCiliumBuilder(t *testing.T) {
 // gccObject compiles a C source with BTF, or skips the test.
 func gccObject(t *testing.T, dir, name, source string) string {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("SKIPPED: no gcc on PATH")
-	}
+	programtest.Need(t, "gcc")
 	src, obj := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".o")
 	must.OK(t, os.WriteFile(src, []byte(source), 0o644))
-	if out, err := exec.Command(gcc, "-gbtf", "-c", src, "-o", obj).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: gcc -gbtf: %v\n%s", err, out)
+	if exec.Command("gcc", "-gbtf", "-c", src, "-o", obj).Run() != nil {
+		t.Skip("SKIPPED: gcc has no -gbtf")
 	}
 	return obj
 }
@@ -146,9 +144,7 @@ func TestLinkedObjects(t *testing.T) {
 	a := gccObject(t, dir, "a", "struct first { int x; } f;\n")
 	b := gccObject(t, dir, "b", "struct second { long yy; struct second *next; } s;\n")
 	linked := filepath.Join(dir, "ab.o")
-	if out, err := exec.Command("ld", "-r", a, b, "-o", linked).CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: ld -r: %v\n%s", err, out)
-	}
+	programtest.Run(t, dir, "ld", "-r", a, b, "-o", linked)
 	blobs := must.Get(ReadFile(linked, nil))(t)
 	if len(blobs) != 2 {
 		t.Fatalf("%d blobs, want 2", len(blobs))
@@ -167,10 +163,7 @@ func TestLinkedObjects(t *testing.T) {
 		t.Error("a C source:", err)
 	}
 	plain := filepath.Join(dir, "plain.o")
-	if out, err := exec.Command("gcc", "-g0", "-c", filepath.Join(dir, "a.c"), "-o",
-		plain).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
+	programtest.Run(t, dir, "gcc", "-g0", "-c", "a.c", "-o", plain)
 	if _, err := ReadFile(plain, nil); err == nil ||
 		!strings.Contains(err.Error(), "no section .BTF") {
 		t.Error("an object without BTF:", err)
@@ -188,10 +181,6 @@ func hasNamed(b *Blob, kind Kind, name string) bool {
 
 // TestBpftoolReads lets bpftool dump a base and a split blob.
 func TestBpftoolReads(t *testing.T) {
-	tool, err := exec.LookPath("bpftool")
-	if err != nil {
-		t.Skip("SKIPPED: no bpftool on PATH")
-	}
 	dir := t.TempDir()
 	base := olderKinds(binary.LittleEndian).Finish() // bpftool before Linux 7.4 knows no others
 	split := NewBuilder(binary.LittleEndian, base, nil)
@@ -202,10 +191,8 @@ func TestBpftoolReads(t *testing.T) {
 	} {
 		must.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
-	out, err := exec.Command(tool, "btf", "dump", "file", filepath.Join(dir, "split.btf"), "-B",
-		filepath.Join(dir, "base.btf")).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "STRUCT 'split' size=4 vlen=1") ||
-		!strings.Contains(string(out), "'a' type_id=1") {
-		t.Errorf("%v\n%s", err, out)
+	out := programtest.Run(t, dir, "bpftool", "btf", "dump", "file", "split.btf", "-B", "base.btf")
+	if !strings.Contains(out, "STRUCT 'split' size=4 vlen=1") || !strings.Contains(out, "'a' type_id=1") {
+		t.Error(out)
 	}
 }

@@ -2,7 +2,6 @@ package debugfile
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -35,19 +34,4 @@ func write(t testing.TB, path string, data []byte) {
 	t.Helper()
 	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
 	must.OK(t, os.WriteFile(path, data, 0o666))
-}
-
-// shell runs a script in a directory, or skips the test if one of the programs is missing.
-func shell(t testing.TB, dir, script string, programs ...string) {
-	t.Helper()
-	for _, name := range programs {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip("SKIPPED:", err)
-		}
-	}
-	cmd := exec.Command("sh", "-ec", script)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestDebugFile looks for the debug file of bin/a in directory trees. A script makes each tree from
@@ -80,7 +81,7 @@ func TestDebugFile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
-			shell(t, dir, prepare+tt.script, "gcc", "objcopy")
+			programtest.Shell(t, dir, prepare+tt.script)
 			var told []string
 			tt.search.Tell = func(line string) { told = append(told, line) }
 			f, err := tt.search.Open("bin/a")

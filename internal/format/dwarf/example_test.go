@@ -73,10 +73,10 @@ func compileTogether(texts map[string]string, files ...string) (*elf.File, error
 			return nil, err
 		}
 	}
-	cmd := exec.Command("gcc", append(strings.Fields("-g -O1 -nostdlib -r -o all.o"), files...)...)
+	cmd := exec.Command("cc", append(strings.Fields("-g -O1 -nostdlib -r -o all.o"), files...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gcc: %w\n%s", err, out)
+		return nil, fmt.Errorf("cc: %w\n%s", err, out)
 	}
 	return elf.Open(filepath.Join(dir, "all.o"))
 }

@@ -3,13 +3,13 @@ package dwarf
 import (
 	std "debug/dwarf"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // bodies is a C source with types, blocks and functions inside functions.
@@ -65,9 +65,7 @@ func TestFunctionsChildren(t *testing.T) {
 		for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-5", "-O2 -gdwarf-4"} {
 			object := filepath.Join(dir, name+flags+".o")
 			args := append(strings.Fields(flags), "-c", "-o", object, source)
-			if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-				t.Fatalf("gcc: %v\n%s", err, out)
-			}
+			programtest.Run(t, dir, "gcc", args...)
 		}
 	}
 	lists, found, skipped := 0, 0, 0

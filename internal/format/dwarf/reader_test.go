@@ -32,7 +32,7 @@ func TestReaderAgreesWithStandardLibrary(t *testing.T) {
 			defer theirs.Close()
 			want, err := theirs.DWARF()
 			if err != nil {
-				t.Skip("debug/dwarf: ", err)
+				t.Skip("SKIPPED: debug/dwarf: ", err)
 			}
 			entries += compareEntries(t, d, want.Reader())
 		})
@@ -54,7 +54,7 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 			must.OK(t, r.Read(off, &e))
 			x, err := want.Next()
 			if err != nil && n == 0 {
-				t.Skip("debug/dwarf can't read this machine's objects: ", err)
+				t.Skip("SKIPPED: debug/dwarf can't read this machine's objects: ", err)
 			}
 			if err != nil || x == nil {
 				t.Fatalf("unit %d+%#x: debug/dwarf: %v, %v", i, off, x, err)

@@ -19,7 +19,7 @@ func pack(t testing.TB, command string, data []byte) []byte {
 	args := strings.Fields(command)
 	cmd := exec.Command(args[0], args[1:]...)
 	if cmd.Err != nil {
-		t.Skip(cmd.Err)
+		t.Skip("SKIPPED: ", cmd.Err)
 	}
 	cmd.Stdin = bytes.NewReader(data)
 	out, err := cmd.Output()

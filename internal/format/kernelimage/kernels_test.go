@@ -20,12 +20,12 @@ var release = regexp.MustCompile(`Linux version (\S+) `)
 func TestKernels(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skip(err)
+		t.Skip("SKIPPED: ", err)
 	}
 	images, _ := filepath.Glob(cache + "/rules_btf/boot/vmlinuz")
 	images = append(images, strings.Fields(os.Getenv("KERNEL_IMAGES"))...)
 	if len(images) == 0 {
-		t.Skip("no kernel in the cache or in KERNEL_IMAGES")
+		t.Skip("SKIPPED: no kernel in the cache or in KERNEL_IMAGES")
 	}
 	for _, path := range images {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestKernels(t *testing.T) {
 			debug, _ := filepath.Glob(cache + "/rules_btf/debian/*/kernel/usr/lib/debug/boot/vmlinux-" +
 				string(version[1]))
 			if len(debug) == 0 {
-				t.Skipf("no vmlinux of %s in the cache", version[1])
+				t.Skipf("SKIPPED: no vmlinux of %s in the cache", version[1])
 			}
 			want := section(t, debug[0])
 			got, err := FindBTF(c.Data)

@@ -185,17 +185,10 @@ func assertions(b *btf.Blob) string {
 	return text.String()
 }
 
-func needGCC(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("SKIPPED: no gcc")
-	}
-}
-
 // TestLayouts compiles C, writes a header from the compiler's BTF, and checks that the header gives
 // all types the same layouts.
 func TestLayouts(t *testing.T) {
-	needGCC(t)
+	programtest.Need(t, "gcc")
 	b := compiled(t, layouts)
 	if _, ok := tagged(b)["ENUM64 wide"]; !ok {
 		t.Skip("SKIPPED: this gcc writes no ENUM64; " +
@@ -206,7 +199,7 @@ func TestLayouts(t *testing.T) {
 
 // TestRandomLayouts does the same as TestLayouts with random structs.
 func TestRandomLayouts(t *testing.T) {
-	needGCC(t)
+	programtest.Need(t, "gcc")
 	for seed := range int64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			sameLayouts(t, compiled(t, randomStructs(rand.New(rand.NewSource(seed)), 150)))
@@ -264,7 +257,7 @@ func randomStructs(r *rand.Rand, n int) string {
 // TestNames takes names that have a special meaning for some compiler, and uses each of them in
 // every place where C allows a name.
 func TestNames(t *testing.T) {
-	needGCC(t)
+	programtest.Need(t, "gcc")
 	b := btf.NewBuilder(nil, nil, nil)
 	integer := b.Int("int", 4, btf.IntSigned, 0)
 	truth := b.Int("_Bool", 1, btf.IntBool, 0)
@@ -298,7 +291,7 @@ func TestNames(t *testing.T) {
 
 // TestNumbers writes number types that compilers support only for some machines.
 func TestNumbers(t *testing.T) {
-	needGCC(t)
+	programtest.Need(t, "gcc")
 	for _, c := range []struct {
 		machines []string
 		long     uint32
@@ -339,10 +332,7 @@ func TestNumbers(t *testing.T) {
 
 // TestBpftool checks that our text equals bpftool's where bpftool's text is right.
 func TestBpftool(t *testing.T) {
-	needGCC(t)
-	if _, err := exec.LookPath("bpftool"); err != nil {
-		t.Skip("SKIPPED: no bpftool (./bazelw --root-exec has it)")
-	}
+	programtest.Need(t, "gcc", "bpftool")
 	// bpftool drops the attributes of unions, and of packed structs that have only bitfields
 	var lines []string
 	for line := range strings.Lines(layouts) {
@@ -399,7 +389,7 @@ func TestNoWarnings(t *testing.T) {
 		"gcc -D__bpf__": "read fields with BPF_CORE_READ", // what gcc's BPF target predefines
 	} {
 		args := append(strings.Fields(command), "-Wall", "-Werror", "-fsyntax-only", path)
-		if _, err := exec.LookPath(args[0]); err != nil && args[0] != "gcc" {
+		if _, err := exec.LookPath(args[0]); err != nil {
 			t.Log("SKIPPED:", err)
 			continue
 		}

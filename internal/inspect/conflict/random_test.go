@@ -212,7 +212,7 @@ func TestKernel(t *testing.T) {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Skipf("no BTF of a running kernel: %v", err)
+		t.Skipf("SKIPPED: no BTF of a running kernel: %v", err)
 	}
 	o, err := object.ReadFile(path, nil)
 	must.OK(t, err)

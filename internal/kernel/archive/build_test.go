@@ -20,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // blob makes raw BTF.
@@ -218,9 +219,7 @@ func TestDistilledFile(t *testing.T) {
 
 // TestBpftool reads each file of an archive with bpftool.
 func TestBpftool(t *testing.T) {
-	if _, err := exec.LookPath("bpftool"); err != nil {
-		t.Skip("SKIPPED: no bpftool (./bazelw --root-exec has it)")
-	}
+	programtest.Need(t, "bpftool")
 	a := must.Get(Build(someRelease(t, t.TempDir())))(t)
 	dir := t.TempDir()
 	must.OK(t, a.WriteDir(dir))
@@ -254,19 +253,11 @@ func TestBuildID(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "program")
 	put(t, dir, "program.c", []byte("int main(void) { return 0; }\n"))
-	if out, err := exec.Command("gcc", "-g", "-Wl,--build-id=sha1", "-o", file,
-		file+".c").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: no gcc: %v %s", err, out)
-	}
+	programtest.Run(t, dir, "gcc", "-g", "-Wl,--build-id=sha1", "-o", file, file+".c")
 	raw, _ := kernelBTF(t)
 	btfFile := put(t, dir, "raw.btf", raw)
-	if out, err := exec.Command("objcopy", "--add-section", ".BTF="+btfFile,
-		file).CombinedOutput(); err != nil {
-		t.Fatalf("objcopy: %v %s", err, out)
-	}
-	out, err := exec.Command("readelf", "-n", file).Output()
-	must.OK(t, err)
-	_, want, _ := strings.Cut(string(out), "Build ID: ")
+	programtest.Run(t, dir, "objcopy", "--add-section", ".BTF="+btfFile, file)
+	_, want, _ := strings.Cut(programtest.Run(t, dir, "readelf", "-n", file), "Build ID: ")
 	want, _, _ = strings.Cut(want, "\n")
 	a, err := Build(Release{Name: "1", Vmlinux: file, Jobs: 1})
 	if err != nil || want == "" || a.Manifest.BuildID != want {

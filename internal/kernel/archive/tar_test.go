@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/filetest"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // packed is filetest.Tar.
@@ -20,9 +21,7 @@ func packed(t testing.TB, list ...string) []byte { return []byte(filetest.Tar(t,
 // TestCheckTar: Check finds the same problems in a tar archive, compressed or not, as in a
 // directory. The archives have various names, because Check recognizes them by their content.
 func TestCheckTar(t *testing.T) {
-	if _, err := exec.LookPath("tar"); err != nil {
-		t.Skip("no tar")
-	}
+	programtest.Need(t, "tar")
 	for _, c := range damages {
 		t.Run(c.what, func(t *testing.T) {
 			dir := damagedDir(t, c)

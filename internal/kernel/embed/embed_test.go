@@ -190,7 +190,7 @@ func TestReaders(t *testing.T) {
 func TestKernels(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skip(err)
+		t.Skip("SKIPPED: ", err)
 	}
 	files, _ := filepath.Glob(cache +
 		"/rules_btf/debian/*/kernel/usr/lib/debug/lib/modules/*/kernel/*/*/*.ko")
@@ -224,7 +224,7 @@ func TestKernels(t *testing.T) {
 		})
 	}
 	if len(seen) == 0 {
-		t.Skip("no modules in the cache")
+		t.Skip("SKIPPED: no modules in the cache")
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 const objectCommand = `savedcmd_fs/fat/dir.o := gcc -Wp,-MMD,fs/fat/.dir.o.d -DX='"a b"' -g0 -c
@@ -40,39 +40,12 @@ func TestParseCommand(t *testing.T) {
 }
 
 // fixture is a handmade tree.
-type fixture struct {
-	*testing.T
-	dir string
-}
+type fixture struct{ programtest.Dir }
 
 func newFixture(t *testing.T) fixture {
 	t.Helper()
-	for _, tool := range []string{"gcc", "ar", "ld"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("SKIPPED: needs %s", tool)
-		}
-	}
-	return fixture{t, t.TempDir()}
-}
-
-func (f fixture) run(argv ...string) {
-	f.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = f.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		f.Fatalf("%q: %v\n%s", argv, err, out)
-	}
-}
-
-func (f fixture) write(path, text string) {
-	f.Helper()
-	path = filepath.Join(f.dir, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		f.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		f.Fatal(err)
-	}
+	programtest.Need(t, "gcc", "ar", "ld")
+	return fixture{programtest.NewDir(t)}
 }
 
 // compile makes each object from a source with the same name.
@@ -80,19 +53,19 @@ func (f fixture) compile(objects ...string) {
 	f.Helper()
 	for _, o := range objects {
 		source := strings.TrimSuffix(o, ".o") + ".c"
-		f.write(source, fmt.Sprintf("int of_%x;\n", o))
-		f.run("gcc", "-g", "-fno-lto", "-c", "-o", o, source)
+		f.Write(source, fmt.Sprintf("int of_%x;\n", o))
+		f.Run("gcc", "-g", "-fno-lto", "-c", "-o", o, source)
 	}
 }
 
 func (f fixture) thin(archive string, members ...string) {
 	f.Helper()
-	f.run(append([]string{"ar", "cDPrST", archive}, members...)...)
+	f.Run("ar", append([]string{"cDPrST", archive}, members...)...)
 }
 
 func (f fixture) link(file string, objects ...string) {
 	f.Helper()
-	f.run(append([]string{"ld", "-r", "-o", file}, objects...)...)
+	f.Run("ld", append([]string{"-r", "-o", file}, objects...)...)
 }
 
 // kernel makes the files that all layouts have, and the objects from which vmlinux is linked.
@@ -115,12 +88,12 @@ func TestVmlinux(t *testing.T) {
 		make       func(f fixture)
 	}{
 		{"map", "vmlinux.map", nil, func(f fixture) {
-			f.write("vmlinux.map", "Archive member included\n\ninit/main.o (--whole-archive)\n"+
+			f.Write("vmlinux.map", "Archive member included\n\ninit/main.o (--whole-archive)\n"+
 				"kernel/fork.o\n    (--whole-archive)\nkernel/sched/core.o (x)\nlib/bcd.o (x)\n"+
 				"lib/sort.o (x)\n\nLOAD .tmp_vmlinux2.kallsyms.o\n")
 		}},
 		{"map of lld", "vmlinux.map", nil, func(f fixture) {
-			f.write("vmlinux.map", "VMA LMA Size Align Out     In      Symbol\n"+
+			f.Write("vmlinux.map", "VMA LMA Size Align Out     In      Symbol\n"+
 				" vmlinux.a(init/main.o):(.text)\n vmlinux.a(kernel/fork.o):(.text)\n"+
 				" vmlinux.a(kernel/sched/core.o):(.text)\n lib/lib.a(bcd.o):(.text)\n"+
 				" lib/lib.a(lib/sort.o):(.text)\n")
@@ -129,38 +102,38 @@ func TestVmlinux(t *testing.T) {
 			[]string{".vmlinux.export.o"}, func(f fixture) {
 				f.compile(".vmlinux.export.o")
 				f.thin("vmlinux.a", all...)
-				f.write(".vmlinux.o.cmd", linkCommand)
-				f.write("vmlinux.map", "LOAD vmlinux.o\nLOAD .vmlinux.export.o\n")
+				f.Write(".vmlinux.o.cmd", linkCommand)
+				f.Write("vmlinux.map", "LOAD vmlinux.o\nLOAD .vmlinux.export.o\n")
 			}},
 		{"CONFIG_BUILTIN_MODULE_RANGES", "vmlinux.map and vmlinux.o.map", nil, func(f fixture) {
-			f.write("include/config/auto.conf", "CONFIG_VMLINUX_MAP=y\nCONFIG_BUILTIN_MODULE_RANGES=y\n")
-			f.write("vmlinux.map", "LOAD vmlinux.o\n")
-			f.write("vmlinux.o.map", "Archive member included\n\n"+strings.Join(kernelObjects, " (x)\n")+
+			f.Write("include/config/auto.conf", "CONFIG_VMLINUX_MAP=y\nCONFIG_BUILTIN_MODULE_RANGES=y\n")
+			f.Write("vmlinux.map", "LOAD vmlinux.o\n")
+			f.Write("vmlinux.o.map", "Archive member included\n\n"+strings.Join(kernelObjects, " (x)\n")+
 				" (x)\n")
 		}},
 		{"without a map", ".vmlinux.o.cmd", []string{".vmlinux.export.o", "init/version-timestamp.o"},
 			func(f fixture) {
 				f.compile(".vmlinux.export.o", "init/version-timestamp.o")
 				f.thin("vmlinux.a", all...)
-				f.write(".vmlinux.o.cmd", linkCommand)
+				f.Write(".vmlinux.o.cmd", linkCommand)
 			}},
 		{"a map from an earlier build", ".vmlinux.o.cmd", nil, func(f fixture) {
 			f.thin("vmlinux.a", all...)
-			f.write(".vmlinux.o.cmd", linkCommand)
-			f.write("vmlinux.map", "LOAD gone.o\n")
-			f.write("include/config/auto.conf", "CONFIG_64BIT=y\n")
+			f.Write(".vmlinux.o.cmd", linkCommand)
+			f.Write("vmlinux.map", "LOAD gone.o\n")
+			f.Write("include/config/auto.conf", "CONFIG_64BIT=y\n")
 		}},
 		{"Linux 6.0, which has no vmlinux.a", ".vmlinux.o.cmd", nil, func(f fixture) {
 			f.thin("init/built-in.a", "init/main.o")
 			f.thin("kernel/built-in.a", "kernel/fork.o", "kernel/sched/core.o")
-			f.write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o --whole-archive "+
+			f.Write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o --whole-archive "+
 				"init/built-in.a kernel/built-in.a --no-whole-archive --start-group lib/lib.a --end-group")
 		}},
 		{"vmlinux.a alone", "vmlinux.a", nil, func(f fixture) { f.thin("vmlinux.a", all...) }},
 		{"Linux 5.15", "built-in.a", []string{"arch/x86/kernel/head64.o"}, func(f fixture) {
 			f.compile("arch/x86/kernel/head64.o", "arch/x86/boot/compressed/misc.o",
 				"drivers/firmware/efi/libstub/file.o")
-			f.write("arch/x86/kernel/vmlinux.lds", "")
+			f.Write("arch/x86/kernel/vmlinux.lds", "")
 			f.thin("arch/x86/boot/compressed/built-in.a", "arch/x86/boot/compressed/misc.o")
 			f.thin("drivers/firmware/efi/libstub/lib.a", "drivers/firmware/efi/libstub/file.o")
 			f.thin("init/built-in.a", "init/main.o")
@@ -172,7 +145,7 @@ func TestVmlinux(t *testing.T) {
 			f := newFixture(t)
 			f.kernel()
 			test.make(f)
-			tree := must.Get(Read(f.dir, Options{}))(t)
+			tree := must.Get(Read(f.Path(""), Options{}))(t)
 			got, want := slices.Sorted(slices.Values(tree.Vmlinux.Objects)),
 				slices.Sorted(slices.Values(append(slices.Clone(test.more), kernelObjects...)))
 			if !slices.Equal(got, want) {
@@ -193,7 +166,7 @@ func TestMissing(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
 	f.thin("vmlinux.a", "init/main.o", "kernel/fork.o")
-	tree, err := Read(f.dir, Options{})
+	tree, err := Read(f.Path(""), Options{})
 	if err != nil || !slices.Equal(tree.Missing, []string{"core.c"}) {
 		t.Errorf("got %q, %v", tree.Missing, err)
 	}
@@ -203,14 +176,14 @@ func TestMissing(t *testing.T) {
 func TestSkipped(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
-	f.run("gcc", "-g0", "-c", "-o", "kernel/bounds.o", "kernel/fork.c")
-	f.write("kernel/.bounds.o.cmd", strings.ReplaceAll(objectCommand, "fs/fat/dir", "kernel/bounds"))
-	f.write("kernel/entry.S", "nop\n")
-	f.run("gcc", "-c", "-o", "kernel/entry.o", "kernel/entry.S")
-	f.write("kernel/.entry.o.cmd", "savedcmd_kernel/entry.o := gcc -c\nsource_kernel/entry.o := "+
+	f.Run("gcc", "-g0", "-c", "-o", "kernel/bounds.o", "kernel/fork.c")
+	f.Write("kernel/.bounds.o.cmd", strings.ReplaceAll(objectCommand, "fs/fat/dir", "kernel/bounds"))
+	f.Write("kernel/entry.S", "nop\n")
+	f.Run("gcc", "-c", "-o", "kernel/entry.o", "kernel/entry.S")
+	f.Write("kernel/.entry.o.cmd", "savedcmd_kernel/entry.o := gcc -c\nsource_kernel/entry.o := "+
 		"kernel/entry.S\n")
 	f.thin("vmlinux.a", "init/main.o", "kernel/bounds.o", "kernel/entry.o")
-	tree := must.Get(Read(f.dir, Options{}))(t)
+	tree := must.Get(Read(f.Path(""), Options{}))(t)
 	want := []Skipped{
 		{"kernel/bounds.o", "no DWARF: compiled with -g0, kernel/bounds.c"},
 		{"kernel/entry.o", "no DWARF: assembler, kernel/entry.S"},
@@ -228,13 +201,13 @@ func TestSkipped(t *testing.T) {
 func TestCompilerBTF(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
-	f.write("blob", "BTF, which isn't looked at")
+	f.Write("blob", "BTF, which isn't looked at")
 	for _, o := range []string{"kernel/bounds.o", ".tmp_vmlinux1.btf.o", ".btf.vmlinux.bin.o"} {
-		f.run("gcc", "-g0", "-c", "-o", o, "kernel/fork.c")
-		f.run("objcopy", "--add-section", ".BTF=blob", o)
+		f.Run("gcc", "-g0", "-c", "-o", o, "kernel/fork.c")
+		f.Run("objcopy", "--add-section", ".BTF=blob", o)
 	}
 	f.thin("vmlinux.a", "init/main.o", "kernel/bounds.o", ".tmp_vmlinux1.btf.o", ".btf.vmlinux.bin.o")
-	tree := must.Get(Read(f.dir, Options{}))(t)
+	tree := must.Get(Read(f.Path(""), Options{}))(t)
 	for o, want := range map[string]bool{"init/main.o": true, "kernel/bounds.o": true,
 		".tmp_vmlinux1.btf.o": false, ".btf.vmlinux.bin.o": false} {
 		if got := slices.Contains(tree.Vmlinux.Objects, o); got != want {
@@ -247,9 +220,9 @@ func TestCompilerBTF(t *testing.T) {
 func TestArchive(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
-	f.run("ar", "cr", "lib/lib2.a", "lib/bcd.o", "lib/sort.o")
-	f.write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o init/main.o lib/lib2.a")
-	tree, err := Read(f.dir, Options{})
+	f.Run("ar", "cr", "lib/lib2.a", "lib/bcd.o", "lib/sort.o")
+	f.Write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o init/main.o lib/lib2.a")
+	tree, err := Read(f.Path(""), Options{})
 	if want := []string{"init/main.o", "lib/lib2.a"}; err != nil ||
 		!slices.Equal(tree.Vmlinux.Objects, want) {
 		t.Errorf("got %+v, %v", tree, err)
@@ -267,31 +240,31 @@ func TestModules(t *testing.T) {
 		{"today", Linked{Name: "fat", Path: "fs/fat/fat.ko", Objects: append(slices.Clone(fat),
 			".module-common.o")}, func(f fixture) {
 			f.compile(".module-common.o")
-			f.write("modules.order", "fs/fat/fat.o\n")
-			f.write("fs/fat/fat.mod", "fs/fat/cache.o\nfs/fat/dir.o\n")
-			f.write("fs/fat/.fat.ko.cmd", "savedcmd_fs/fat/fat.ko := ld -r -T s.lds -o fs/fat/fat.ko "+
+			f.Write("modules.order", "fs/fat/fat.o\n")
+			f.Write("fs/fat/fat.mod", "fs/fat/cache.o\nfs/fat/dir.o\n")
+			f.Write("fs/fat/.fat.ko.cmd", "savedcmd_fs/fat/fat.ko := ld -r -T s.lds -o fs/fat/fat.ko "+
 				"fs/fat/fat.o fs/fat/fat.mod.o .module-common.o")
 		}},
 		{"Linux 5.15", Linked{Name: "fat", Path: "fs/fat/fat.ko", Objects: fat}, func(f fixture) {
-			f.write("modules.order", "fs/fat/fat.ko\n")
-			f.write("fs/fat/fat.mod", "fs/fat/cache.o fs/fat/dir.o\nprintk kfree\n")
+			f.Write("modules.order", "fs/fat/fat.ko\n")
+			f.Write("fs/fat/fat.mod", "fs/fat/cache.o fs/fat/dir.o\nprintk kfree\n")
 		}},
 		{"Linux 5.3, which has no .mod", Linked{Name: "fat", Path: "fs/fat/fat.ko", Objects: fat},
 			func(f fixture) {
-				f.write("modules.order", "kernel/fs/fat/fat.ko\n")
-				f.write("fs/fat/.fat.o.cmd", "cmd_fs/fat/fat.o := ld -r -o fs/fat/fat.o "+
+				f.Write("modules.order", "kernel/fs/fat/fat.ko\n")
+				f.Write("fs/fat/.fat.o.cmd", "cmd_fs/fat/fat.o := ld -r -o fs/fat/fat.o "+
 					"fs/fat/cache.o fs/fat/dir.o")
 			}},
 		{"one object", Linked{Name: "fat", Path: "fs/fat/fat.ko", Objects: []string{"fs/fat/fat.o",
 			"fs/fat/fat.mod.o"}}, func(f fixture) {
-			f.write("modules.order", "fs/fat/fat.o\nfs/fat/fat.o\n")
-			f.write("fs/fat/.fat.o.cmd", "cmd_fs/fat/fat.o := gcc -c\nsource_fs/fat/fat.o := f.c")
+			f.Write("modules.order", "fs/fat/fat.o\nfs/fat/fat.o\n")
+			f.Write("fs/fat/.fat.o.cmd", "cmd_fs/fat/fat.o := gcc -c\nsource_fs/fat/fat.o := f.c")
 		}},
 		{"KBUILD_EXTMOD before 6.13, moved since", Linked{Name: "fat", Path: "fs/fat/fat.ko",
 			Objects: fat}, func(f fixture) {
-			f.write("modules.order", "/build/x/fs/fat/fat.o\n")
-			f.write("fs/fat/fat.mod", "/build/x/fs/fat/cache.o\n/build/x/fs/fat/dir.o\n")
-			f.write("fs/fat/.fat.ko.cmd", "cmd_/build/x/fs/fat/fat.ko := ld -r -o "+
+			f.Write("modules.order", "/build/x/fs/fat/fat.o\n")
+			f.Write("fs/fat/fat.mod", "/build/x/fs/fat/cache.o\n/build/x/fs/fat/dir.o\n")
+			f.Write("fs/fat/.fat.ko.cmd", "cmd_/build/x/fs/fat/fat.ko := ld -r -o "+
 				"/build/x/fs/fat/fat.ko /build/x/fs/fat/fat.o /build/x/fs/fat/fat.mod.o;  true")
 		}},
 	} {
@@ -301,7 +274,7 @@ func TestModules(t *testing.T) {
 			f.link("fs/fat/fat.o", "fs/fat/cache.o", "fs/fat/dir.o")
 			f.link("fs/fat/fat.ko", "fs/fat/fat.o", "fs/fat/fat.mod.o")
 			test.make(f)
-			tree := must.Get(Read(f.dir, Options{}))(t)
+			tree := must.Get(Read(f.Path(""), Options{}))(t)
 			if len(tree.Modules) != 1 || tree.Vmlinux != nil {
 				t.Fatalf("got %+v", tree)
 			}
@@ -317,15 +290,15 @@ func TestModules(t *testing.T) {
 func TestBitcode(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
-	f.write("kernel/fork.o", "BC\xc0\xde and more")
+	f.Write("kernel/fork.o", "BC\xc0\xde and more")
 	f.thin("vmlinux.a", "init/main.o", "kernel/fork.o")
-	f.write("modules.order", "fs/fat/fat.o\n")
-	f.write("fs/fat/fat.ko", "")
-	if _, err := Read(f.dir, Options{}); err == nil ||
+	f.Write("modules.order", "fs/fat/fat.o\n")
+	f.Write("fs/fat/fat.ko", "")
+	if _, err := Read(f.Path(""), Options{}); err == nil ||
 		!strings.Contains(err.Error(), `vmlinux = "whole"`) {
 		t.Errorf("got error %v", err)
 	}
-	tree, err := Read(f.dir, Options{NoObjects: true, Whole: true})
+	tree, err := Read(f.Path(""), Options{NoObjects: true, Whole: true})
 	if err != nil || tree.Vmlinux == nil || len(tree.Modules) != 1 {
 		t.Errorf("got %+v, %v", tree, err)
 	}
@@ -335,18 +308,18 @@ func TestBitcode(t *testing.T) {
 func TestSplitDWARF(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
-	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "init/main.o", "init/main.c")
-	f.run("objcopy", "--prefix-symbols=__pi_", "init/main.o", "init/main.pi.o")
+	f.Run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "init/main.o", "init/main.c")
+	f.Run("objcopy", "--prefix-symbols=__pi_", "init/main.o", "init/main.pi.o")
 	// as arm64 makes kvm_nvhe.o
-	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "kernel/cpu.nvhe.o", "kernel/fork.c")
-	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "kernel/../init/vgic.nvhe.o", "init/main.c")
-	f.run("ld", "-r", "-o", "kernel/hyp.rel.o", "kernel/cpu.nvhe.o", "init/vgic.nvhe.o")
-	f.run("objcopy", "--prefix-symbols=__kvm_nvhe_", "kernel/hyp.rel.o", "kernel/hyp.o")
+	f.Run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "kernel/cpu.nvhe.o", "kernel/fork.c")
+	f.Run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "kernel/../init/vgic.nvhe.o", "init/main.c")
+	f.Run("ld", "-r", "-o", "kernel/hyp.rel.o", "kernel/cpu.nvhe.o", "init/vgic.nvhe.o")
+	f.Run("objcopy", "--prefix-symbols=__kvm_nvhe_", "kernel/hyp.rel.o", "kernel/hyp.o")
 	// fork.o was compiled without split DWARF
 	f.thin("vmlinux.a", "init/main.o", "init/main.pi.o", "kernel/fork.o", "kernel/hyp.o")
-	f.write("kernel/exit.dwo", "of an object that isn't linked")
-	f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
-	tree := must.Get(Read(f.dir, Options{}))(t)
+	f.Write("kernel/exit.dwo", "of an object that isn't linked")
+	f.Write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
+	tree := must.Get(Read(f.Path(""), Options{}))(t)
 	want := map[string][]string{"init/main.o": {"init/main.dwo"},
 		"init/main.pi.o": {"init/main.dwo"},
 		"kernel/hyp.o":   {"kernel/cpu.nvhe.dwo", "init/vgic.nvhe.dwo"}}
@@ -355,7 +328,7 @@ func TestSplitDWARF(t *testing.T) {
 		t.Errorf(".dwo files: %q, want %q; objects: %q", tree.DWOs, want, tree.Vmlinux.Objects)
 	}
 	for _, o := range []Options{{NoObjects: true}, {Whole: true}} {
-		if _, err := Read(f.dir, o); err == nil ||
+		if _, err := Read(f.Path(""), o); err == nil ||
 			!strings.Contains(err.Error(), "auto.conf: CONFIG_DEBUG_INFO_SPLIT=y") {
 			t.Errorf("%+v: got error %v", o, err)
 		}
@@ -372,38 +345,38 @@ func TestErrors(t *testing.T) {
 		"an object that is gone": {"init/main.o",
 			"missing, but vmlinux was linked from it", func(f fixture) {
 				f.thin("vmlinux.a", "init/main.o")
-				os.Remove(filepath.Join(f.dir, "init/main.o"))
+				os.Remove(filepath.Join(f.Path(""), "init/main.o"))
 			}},
 		"no archives": {"vmlinux", "its objects are unknown", func(f fixture) {
-			os.Remove(filepath.Join(f.dir, "lib/lib.a"))
+			os.Remove(filepath.Join(f.Path(""), "lib/lib.a"))
 		}},
 		"a module that is not built": {"fs/fat/fat.ko", "make modules", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
-			f.write("modules.order", "fs/fat/fat.o\n")
+			f.Write("modules.order", "fs/fat/fat.o\n")
 		}},
 		"two modules of one name": {"modules.order", "fs/fat/fat.ko and fs/thin/fat.ko are both the " +
 			"module fat, but the kernel loads only one: rename one", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
-			f.write("modules.order", "fs/fat/fat.o\nfs/thin/fat.o\n")
-			f.write("fs/fat/fat.ko", "")
-			f.write("fs/fat/fat.mod", "init/main.o\n")
-			f.write("fs/thin/fat.ko", "")
+			f.Write("modules.order", "fs/fat/fat.o\nfs/thin/fat.o\n")
+			f.Write("fs/fat/fat.ko", "")
+			f.Write("fs/fat/fat.mod", "init/main.o\n")
+			f.Write("fs/thin/fat.ko", "")
 		}},
 		"a .mod without objects": {"fs/fat/fat.mod", "lists no objects", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
-			f.write("modules.order", "fs/fat/fat.o\n")
-			f.write("fs/fat/fat.ko", "")
-			f.write("fs/fat/fat.mod", "\n")
+			f.Write("modules.order", "fs/fat/fat.o\n")
+			f.Write("fs/fat/fat.ko", "")
+			f.Write("fs/fat/fat.mod", "\n")
 		}},
 		"a path that leads out": {"", "is outside the tree", func(f fixture) {
-			f.write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o ../secret.o")
+			f.Write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o ../secret.o")
 		}},
 		"a damaged archive": {"vmlinux.a", "make the archive again", func(f fixture) {
-			f.write("vmlinux.a", "!<thin>\ndamaged")
+			f.Write("vmlinux.a", "!<thin>\ndamaged")
 		}},
 		"not an object": {"init/main.o", "not an ELF file", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
-			f.write("init/main.o", "hello, world, this is text\n")
+			f.Write("init/main.o", "hello, world, this is text\n")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -412,7 +385,7 @@ func TestErrors(t *testing.T) {
 				f.kernel()
 			}
 			test.make(f)
-			_, err := Read(f.dir, Options{})
+			_, err := Read(f.Path(""), Options{})
 			if err == nil || !strings.Contains(err.Error(), test.want) ||
 				!strings.Contains(err.Error(), test.file) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got error %v", err)

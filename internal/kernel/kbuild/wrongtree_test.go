@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestWrongTree reads directories close to the right one. Each error is one line that says what the
@@ -52,15 +53,15 @@ func TestWrongTree(t *testing.T) {
 		{"anything", []string{"mine/README"}, "mine", "neither vmlinux nor modules.order"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			top := t.TempDir()
-			f := fixture{t, top}
+			f := programtest.NewDir(t)
+			top := f.Path("")
 			for _, file := range test.files {
 				path, text, _ := strings.Cut(file, "=")
 				if target, ok := strings.CutPrefix(text, "-> "); ok {
 					must.OK(t, os.Symlink(target, filepath.Join(top, path)))
 					continue
 				}
-				f.write(path, text)
+				f.Write(path, text)
 			}
 			_, err := Read(filepath.Join(top, test.dir), Options{})
 			want := strings.ReplaceAll(test.want, "$", top)
@@ -73,10 +74,10 @@ func TestWrongTree(t *testing.T) {
 }
 
 func TestModulesLeftOut(t *testing.T) {
-	f := fixture{t, t.TempDir()}
-	f.write("modules.order", "ring.o\n")
-	f.write("ring.ko", "")
-	_, err := Read(f.dir, Options{NoModules: true})
+	f := programtest.NewDir(t)
+	f.Write("modules.order", "ring.o\n")
+	f.Write("ring.ko", "")
+	_, err := Read(f.Path(""), Options{NoModules: true})
 	if err == nil || !strings.Contains(err.Error(), "no vmlinux, and modules are left out") {
 		t.Errorf("got error %v", err)
 	}

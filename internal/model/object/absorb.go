@@ -21,7 +21,7 @@ import (
 // read the plain way (read.go, references.go, shapes.go), which reports what is wrong. Both ways
 // check the same things: references, kinds, depths, and that no type occurs twice (this follows
 // from the canonical order). If both accept a file, they make the same graph and units: see
-// TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and TestMergeRealObjects in package convert.
+// TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and TestTogether in package convert.
 type absorber struct {
 	set  *unitSet
 	jobs int // threads for one file

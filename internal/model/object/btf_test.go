@@ -25,7 +25,7 @@ const vmlinuxBTF = "/sys/kernel/btf/vmlinux"
 func runningKernel(t testing.TB) *btf.Blob {
 	data, err := os.ReadFile(vmlinuxBTF)
 	if err != nil {
-		t.Skipf("no BTF of a running kernel: %v", err)
+		t.Skipf("SKIPPED: no BTF of a running kernel: %v", err)
 	}
 	b, err := btf.Parse(data, nil)
 	must.OK(t, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/support/must"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 func encode(t testing.TB, b *btf.Blob) []byte {
@@ -251,7 +251,7 @@ func TestPipes(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "pipe")
 		if err := syscall.Mkfifo(path, 0o666); err != nil {
-			t.Skip(err)
+			t.Skip("SKIPPED: ", err)
 		}
 		for _, read := range []func() (*Object, error){
 			func() (*Object, error) { return ReadFile(path, nil) },
@@ -285,17 +285,8 @@ func TestPipes(t *testing.T) {
 
 // The relocations of .BTF in BPF objects are left to the loader of these objects.
 func TestRelocationsOfBTF(t *testing.T) {
-	if _, err := exec.LookPath("clang"); err != nil {
-		t.Skip(err)
-	}
-	dir := t.TempDir()
-	source, out := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.o")
 	const text = "long first, second = 1; int f(void *c) { return first + second; }"
-	must.OK(t, os.WriteFile(source, []byte(text), 0o666))
-	if text, err := exec.Command("clang", "-target", "bpf", "-g", "-O2", "-c", source, "-o",
-		out).CombinedOutput(); err != nil {
-		t.Skipf("clang: %v: %s", err, text)
-	}
+	out := programtest.Compile(t, text, "clang", "-target", "bpf", "-g", "-O2", "-c")
 	f := must.Get(elf.Open(out))(t)
 	defer f.Close()
 	if f.Section(".rel.BTF") == nil && f.Section(".rela.BTF") == nil {

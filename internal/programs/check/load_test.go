@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/programs/bpfobj"
 	"github.com/rules-btf/rules_btf/internal/programs/bpftest"
 	"github.com/rules-btf/rules_btf/internal/programs/check"
+	"github.com/rules-btf/rules_btf/internal/programs/core"
 	"github.com/rules-btf/rules_btf/internal/programs/needs"
 	"github.com/rules-btf/rules_btf/internal/support/must"
 )
@@ -29,11 +30,12 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: ", err)
 	}
+	kernel := bpftest.Parse(t, vmlinux)
 	for _, c := range slices.Concat(loadCases, weakCases, sizeCases) {
 		t.Run(c.name, func(t *testing.T) {
 			object := bpftest.Compile(t, c.source)
 			loaded, log := loader.Load(t, object, c.load...)
-			verdict, why := verdictOf(t, object, vmlinux, c.load)
+			verdict, why := verdictOf(t, object, kernel, c.load)
 			if verdict != c.want || !strings.Contains(why, c.why) {
 				t.Errorf("%v: %s, want %v: %s", verdict, why, c.want, c.why)
 			}
@@ -46,11 +48,10 @@ func TestLoad(t *testing.T) {
 }
 
 // verdictOf returns the worst verdict on the named programs in an object file, with the reasons.
-func verdictOf(t *testing.T, object, vmlinux []byte, names []string) (check.Verdict, string) {
+func verdictOf(t *testing.T, object []byte, k *core.Kernel, names []string) (check.Verdict, string) {
 	t.Helper()
 	o := must.Get(bpfobj.Read(object))(t)
 	n := must.Get(needs.Extract(o))(t)
-	k := bpftest.Parse(t, vmlinux)
 	results := must.Get(check.Kernel(k.Index(needs.Names(n)), n))(t)
 	worst, why, found := check.Loads, "", 0
 	for _, r := range results {

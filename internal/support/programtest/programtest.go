@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,32 +63,55 @@ func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", name)
+			skip(t, name)
 		}
 	}
 }
 
+func skip(t testing.TB, missing string) {
+	t.Helper()
+	t.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", missing)
+}
+
+// gccVersion returns the major version of gcc, or 0.
+var gccVersion = sync.OnceValue(func() int {
+	out, _ := exec.Command("gcc", "-dumpversion").Output()
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
+	n, _ := strconv.Atoi(version)
+	return n
+})
+
 // NeedGCC16 skips the test if there is no gcc 16 or later, whose BTF can be read.
 func NeedGCC16(t testing.TB) {
 	t.Helper()
-	out, err := exec.Command("gcc", "-dumpversion").Output()
-	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
-	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
-		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
+	Need(t, "gcc")
+	if gccVersion() < 16 {
+		skip(t, "gcc 16")
 	}
 }
 
-// Run runs a program in dir and returns its output. It skips the test if there is no such program.
+// Run runs a program in dir and returns its output. It skips the test if there is no such program,
+// or if the program is a shell whose script can't find one.
 func Run(t testing.TB, dir, program string, args ...string) string {
 	t.Helper()
 	Need(t, program)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
+	if program == "sh" && err != nil && cmd.ProcessState.ExitCode() == 127 {
+		words := strings.Split(string(out), ": ") // sh: 1: gcc: not found
+		skip(t, words[max(0, len(words)-2)])
+	}
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// Shell runs a script in dir, until a command fails.
+func Shell(t testing.TB, dir, script string) {
+	t.Helper()
+	Run(t, dir, "sh", "-ec", script)
 }
 
 // Compile compiles a C source with a compiler and its flags, and returns the path of the output. It

@@ -1,6 +1,7 @@
 package doccheck
 
 import (
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -104,12 +105,14 @@ func (r *repository) addGo(name string, text []byte) error {
 
 // askFlags reads the flags of the programs' verbs from their help texts.
 func (r *repository) askFlags(t *testing.T) {
-	for _, p := range []string{"btfgen", "btfdedup", "btfrepro", "btfcore", "pahole"} {
-		program := filepath.Join(t.TempDir(), p)
-		build := exec.Command("go", "build", "-o", program, root+"/tools/"+p)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+	programs := []string{"btfgen", "btfdedup", "btfrepro", "btfcore", "pahole"}
+	build := []string{"build", "-pgo=off", "-ldflags=-w", "-o", t.TempDir()}
+	for _, p := range programs {
+		build = append(build, "./tools/"+p)
+	}
+	programtest.Run(t, root, "go", build...)
+	for _, p := range programs {
+		program := filepath.Join(build[4], p)
 		verbs, _ := exec.Command(program, "--help").Output()
 		for _, v := range append(verb.FindAllStringSubmatch(string(verbs), -1), []string{"", "--help"}) {
 			r.flags[p+" "+v[1]] = set{}
