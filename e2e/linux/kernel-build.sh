@@ -13,10 +13,10 @@ say() { echo "kernel: $*" >&2; }
 
 unpack() {
   say "unpacking $source"
-  # Kconfig needs all of its files; the code of what is not built can be left out. Each pattern costs
-  # tar time, so there are few.
+  # Kconfig needs all of its files; the code of what is not built can be left out. Each pattern
+  # costs tar time, so there are few.
   local part tar=(tar --extract --directory "$dir" --strip-components=1 --exclude=tools/perf
-    --exclude=tools/testing --exclude='*/Documentation/*/*' --exclude='*/arch/[!x]*/*.*')
+    --exclude=tools/testing --exclude='*/Documentation/*/*' --exclude='*/arch/[!x]*/*.[chdS]*')
   for part in drivers/{accel,clk,crypto,gpu,hwmon,iio,infiniband,md,media,mtd} \
     drivers/net/{ethernet,wireless} drivers/{phy,pinctrl,platform,scsi,staging,usb} \
     fs/{btrfs,smb,xfs} sound; do

@@ -68,16 +68,17 @@ machine_source() {
   echo "$archive"
 }
 
+mode=$("$repo/bazelw" --mode)
 mkdir -p "$cache"
 exec {lock}>"$cache/linux.lock"
 flock "$lock"
-if [[ $("$repo/bazelw" --mode) == offline ]]; then
+if [[ $mode == offline ]]; then
   run() { BAZELW_MODE=offline "$repo/bazelw" --root-exec=kernel "$@" {lock}>&-; }
   source=${KERNEL_SOURCE:-$(run bash -c 'ls -v /usr/src/linux-source-*.tar.xz | tail -n 1')}
 else
   run() { "$@" {lock}>&-; }
   check_machine
-  source=${KERNEL_SOURCE:-$(machine_source)}
+  source=${KERNEL_SOURCE:-$(machine_source {lock}>&-)}
 fi
 config=("$here"/config/{common,x86_64,map}.config)
 digest=$({
