@@ -102,14 +102,13 @@ func writeFile(t *testing.T, path, text string) {
 // made returns what the verb produces from an input in dir.
 func made(t *testing.T, verb, dir, input string, args ...string) []byte {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "out")
-	args = append([]string{verb, "-q", "--features=default,global_var", "-o", out,
+	args = append([]string{verb, "-q", "--features=default,global_var", "-o-",
 		filepath.Join(dir, input)}, args...) // a second --features replaces the first
-	if code, _, stderr := btfgen(args...); code != 0 {
+	code, stdout, stderr := btfgen(args...)
+	if code != 0 {
 		t.Fatalf("%q: %s", args, stderr)
 	}
-	data := must.Get(os.ReadFile(out))(t)
-	return data
+	return []byte(stdout)
 }
 
 // products returns what btfgen produces from files in dir, by command.
