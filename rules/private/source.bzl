@@ -54,6 +54,7 @@ def build_programs(ctx, programs, goos, goarch, go = None):
     ctx.watch(Label("//:go.sum"))
     ctx.watch_tree(root.get_child("internal"))
     ctx.watch_tree(root.get_child("tools"))
+
     # By default, Go compiles all packages again for each program with a profile.
     profile = root.get_child("tools", "btfgen", "default.pgo")
     result = ctx.execute(
