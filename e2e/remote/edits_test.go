@@ -22,7 +22,7 @@ type kernelEdit struct {
 	links                      int    // how many BTF files must be linked again; 0 if no type changes
 }
 
-const argvSplit, dummy = "lib/argv_split.c", "drivers/net/dummy.c"
+const argvSplit, mount = "lib/argv_split.c", "fs/configfs/mount.c"
 
 // kernelEdits are the edits. In each build of vmlinux, Kbuild also compiles
 // init/version-timestamp.c, which contains the build number.
@@ -33,13 +33,13 @@ var kernelEdits = []kernelEdit{
 	{name: "the body of a function", file: argvSplit, goal: "vmlinux",
 		old: "int count = 0;", new: "int count = 0; volatile int debug = 1; debug++;",
 		compiled: [2]int{2, 8}},
-	{name: "the body of a function in a module", file: dummy, goal: "modules",
-		old: "int i, err = 0;", new: "int i, err = 0; volatile int debug = 1; debug++;",
+	{name: "the body of a function in a module", file: mount, goal: "modules",
+		old: "int err = -ENOMEM;", new: "int err = -ENOMEM; volatile int debug = 1; debug++;",
 		compiled: [2]int{1, 8}},
-	{name: "a type in a module", file: dummy, goal: "modules",
-		old: "static int numdummies = 1;", new: "static int numdummies = 1;\n" +
-			"struct dummy_edit { int first; };\nint dummy_edit(struct dummy_edit *e);\n" +
-			"int dummy_edit(struct dummy_edit *e) { return e->first; }",
+	{name: "a type in a module", file: mount, goal: "modules",
+		old: "static int configfs_mnt_count = 0;", new: "static int configfs_mnt_count = 0;\n" +
+			"struct mount_edit { int first; };\nint mount_edit(struct mount_edit *e);\n" +
+			"int mount_edit(struct mount_edit *e) { return e->first; }",
 		compiled: [2]int{1, 8}, links: 1},
 	{name: "a type in one file", file: argvSplit, goal: "vmlinux",
 		old: "static int count_argc", new: "struct argv_edit { int first; };\n" +

@@ -10,26 +10,26 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
-// TestEditOfKernelFile compiles net/core/dev.c before and after an edit, with Kbuild's command. The
-// BTF object must change if and only if the edit changes a type.
+// TestEditOfKernelFile compiles kernel/sched/core.c with Kbuild's command, before and after edits.
+// The BTF object must change if and only if an edit changes a type.
 func TestEditOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
-	const object = "net/core/dev.o"
-	source := string(harness.ReadFile(t, filepath.Join(kernel, "net/core/dev.c")))
+	const object = "kernel/sched/core.o"
+	source := string(harness.ReadFile(t, filepath.Join(kernel, "kernel/sched/core.c")))
 
 	compile := func(t *testing.T, text string) []byte {
 		t.Helper()
-		file := filepath.Join(t.TempDir(), "dev.c")
+		file := filepath.Join(t.TempDir(), "core.c")
 		harness.WriteFile(t, file, text)
 		return kernelObject(t, kernel, object, file)
 	}
 
 	// function is the beginning of a function that is in every version of the file.
-	const function = "int netif_rx(struct sk_buff *skb)\n{\n"
-	const member = "struct netdev_hw_addr_list"
+	const function = "int wake_up_process(struct task_struct *p)\n{\n"
+	const member = "struct cfs_rq"
 	if !strings.Contains(source, function) {
-		t.Fatalf("net/core/dev.c has no %q", function)
+		t.Fatalf("kernel/sched/core.c has no %q", function)
 	}
 	before := compile(t, source)
 	for _, e := range []struct {
@@ -40,13 +40,13 @@ func TestEditOfKernelFile(t *testing.T) {
 		{"a comment at the top", true, "/* a\n * comment */\n" + source},
 		{"a comment in a body", true, strings.Replace(source, function, function+"\t/* here */\n", 1)},
 		{"new locals and a call", true, strings.Replace(source, function, function+
-			"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n"+
-			"\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1)},
+			"\tvolatile char dbg[37] = {1}; void ***deep = (void *)p;\n"+
+			"\tif (dbg[2] && deep[0]) wake_up_process((void *)deep[1]);\n", 1)},
 		{"control: a struct at file scope", false,
 			source + "\nstruct added_by_test { int a; } added_by_test;\n"},
 		{"control: a function", false, source + "\nint added_by_test(struct " +
-			strings.TrimPrefix(member, "struct ") + " *list);\nint added_by_test(" + member +
-			" *list) { return list != 0; }\n"},
+			strings.TrimPrefix(member, "struct ") + " *rq);\nint added_by_test(" + member +
+			" *rq) { return rq != 0; }\n"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			if same := bytes.Equal(before, compile(t, e.text)); same != e.same {
@@ -56,15 +56,15 @@ func TestEditOfKernelFile(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c with Kbuild's command, and with
-// additional flags that change only the form of the DWARF. The BTF object must stay the same.
+// TestSpellingsOfKernelFile compiles drivers/base/cpu.c with Kbuild's command, and with additional
+// flags that change only the form of the DWARF. The BTF object must stay the same.
 func TestSpellingsOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
 	compile := func(t *testing.T, flags string) []byte {
 		t.Helper()
-		return kernelObject(t, kernel, "block/blk-mq-sysfs.o",
-			filepath.Join(kernel, "block/blk-mq-sysfs.c"), flags)
+		return kernelObject(t, kernel, "drivers/base/cpu.o",
+			filepath.Join(kernel, "drivers/base/cpu.c"), flags)
 	}
 	plain := compile(t, "")
 	for _, flags := range []string{

@@ -10,15 +10,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/must"
 )
 
-// TestLinkedKernel edits net/core/dev.c and links the kernel again. After an edit of a function's
-// body, which moves nearly all functions, the BTF object made from the kernel must have the same
-// bytes as before.
+// TestLinkedKernel edits kernel/sched/core.c and links the kernel again. After an edit of a
+// function's body, which moves most functions, the BTF object made from the kernel must have the
+// same bytes as before.
 func TestLinkedKernel(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
-	const file = "net/core/dev.c"
+	const file = "kernel/sched/core.c"
 	source := string(harness.ReadFile(t, filepath.Join(kernel, file)))
-	const function = "int netif_rx(struct sk_buff *skb)\n{\n"
+	const function = "int wake_up_process(struct task_struct *p)\n{\n"
 	if !strings.Contains(source, function) {
 		t.Fatalf("%s has no %q", file, function)
 	}
@@ -31,12 +31,12 @@ func TestLinkedKernel(t *testing.T) {
 	}
 	before := object(source)
 	if !bytes.Equal(before, object(strings.Replace(source, function, function+
-		"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n"+
-		"\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1))) {
+		"\tvolatile char dbg[37] = {1}; void ***deep = (void *)p;\n"+
+		"\tif (dbg[2] && deep[0]) wake_up_process((void *)deep[1]);\n", 1))) {
 		t.Error("an edit of a body changes the kernel's BTF object")
 	}
 	if bytes.Equal(before, object(source+
-		"\nstruct added_by_test { struct net_device *dev; } added_by_test;\n")) {
+		"\nstruct added_by_test { struct rq *rq; } added_by_test;\n")) {
 		t.Error("a new type doesn't change the kernel's BTF object")
 	}
 }
