@@ -114,7 +114,7 @@ func TestReadmeTools(t *testing.T) {
 		"mkdir DIRECTORY && cp xfs.ko DIRECTORY",
 		"export GOMODCACHE=$(go env GOMODCACHE) GOPATH=$PWD/gopath", lines[0],
 		indented(section(t, "The tools alone")),
-		"cmp xfs.btf btf/xfs.btf",
+		"cmp xfs.btf out/xfs.btf",
 		pahole + " -J xfs.ko --btf_base vmlinux.btf",
 	}, "\n")
 	harness.Command{Argv: []string{"bash", "-c", script}, Dir: dir}.Must(t)

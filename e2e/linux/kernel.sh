@@ -25,6 +25,7 @@ die() {
 # check_machine: this machine has what a kernel's build needs, or the script ends with a line that
 # says how to install it.
 check_machine() {
+  [[ $(uname -m) == x86_64 ]] || die "the kernel's configuration is for x86-64: use such a machine"
   local tool missing=() manager common='bc bison flex gcc make perl'
   for tool in bc bison flex gcc go make perl xz; do
     type -P "$tool" >/dev/null || missing+=("$tool")
