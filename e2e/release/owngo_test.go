@@ -29,8 +29,7 @@ func TestOwnGo(t *testing.T) {
 		t.Skipf("SKIPPED: %s can't be had: %v\n%s", otherGo, err, sdk.Stderr)
 	}
 	root := "--repo_env=GOROOT=" + strings.TrimSpace(sdk.Stdout)
-	btfActions(t, w.build(t, root, "--", "//...", "-//:kernel", "-//:go_test"),
-		"btf_tools_linux_amd64", 8)
+	btfActions(t, w.build(t, root, "//..."), "btf_tools_linux_amd64", 8)
 	// The analysis needs the Go modules in the versions of this workspace, and its SDK. To compile
 	// would take minutes and show no more.
 	out, err := w.run("build", root, "--nobuild", "//:kernel")
