@@ -72,6 +72,7 @@ func TestSplitTypes(t *testing.T) {
 	w := &workspace{bazel: findBazel(t), logs: t.TempDir()}
 	var flag string
 	w.dir, flag = newHello(t)
+	w.makeBases(t)
 	build := filepath.Join(w.dir, "BUILD.bazel")
 	harness.WriteFile(t, build, string(harness.ReadFile(t, build))+`
 load("@rules_btf//rules:defs.bzl", "modules_btf")

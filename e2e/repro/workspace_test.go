@@ -232,6 +232,17 @@ func newWorkspace(t *testing.T) *workspace {
 	if w.logs == "" {
 		w.logs = t.TempDir()
 	}
+	w.makeBases(t)
+	w.write(t, "MODULE.bazel", "module(name = \"planted\")\n")
+	w.write(t, "rules.bzl", rulesFile)
+	w.write(t, "BUILD.bazel", buildFile)
+	w.prepare(t, 0)
+	return w
+}
+
+// makeBases makes an output base for each of the two builds.
+func (w *workspace) makeBases(t *testing.T) {
+	t.Helper()
 	for i := range w.bases {
 		w.bases[i] = must.Get(os.MkdirTemp("", "bazel"))(t)
 		t.Cleanup(func() { // also ends the server
@@ -241,11 +252,6 @@ func newWorkspace(t *testing.T) *workspace {
 			os.RemoveAll(w.bases[i])
 		})
 	}
-	w.write(t, "MODULE.bazel", "module(name = \"planted\")\n")
-	w.write(t, "rules.bzl", rulesFile)
-	w.write(t, "BUILD.bazel", buildFile)
-	w.prepare(t, 0)
-	return w
 }
 
 func findBazel(t *testing.T) string {
