@@ -27,16 +27,16 @@ die() {
 check_machine() {
   [[ $(uname -m) == x86_64 ]] || die "the kernel's configuration is for x86-64: use such a machine"
   local tool missing=() manager common='bc bison flex gcc make perl'
-  for tool in bc bison flex gcc go make perl xz; do
+  for tool in bc bison flex gcc make perl xz; do
     type -P "$tool" >/dev/null || missing+=("$tool")
   done
   gcc -E -include gelf.h -x c /dev/null >/dev/null 2>&1 || missing+=(gelf.h)
   if ((${#missing[@]} == 0)); then return; fi
   local -A install=(
-    [apt-get]="apt-get install $common golang libelf-dev xz-utils"
-    [dnf]="dnf install $common elfutils-libelf-devel golang xz"
-    [pacman]="pacman -S $common go libelf xz"
-    [zypper]="zypper install $common go libelf-devel xz"
+    [apt-get]="apt-get install $common libelf-dev xz-utils"
+    [dnf]="dnf install $common elfutils-libelf-devel xz"
+    [pacman]="pacman -S $common libelf xz"
+    [zypper]="zypper install $common libelf-devel xz"
   )
   for manager in "${!install[@]}"; do
     if type -P "$manager" >/dev/null; then
